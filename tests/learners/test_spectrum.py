@@ -120,12 +120,12 @@ def test_many_rows_have_the_same_bits_as_few_rows(seed: int, weighted: bool) -> 
     no_missing = np.zeros(len(codes), bool)
     few = predictor.posterior(codes, no_missing)[0]
     many = predictor.posterior([np.tile(column, 40) for column in codes], no_missing)[0]
-    tables = predictor.tables_for(0)
+    tables = predictor._tables.for_rows(0)
     assert (tables is not None and all(tables.trees)) or compiled() is None, "many rows are predicted from tables"
     assert np.array_equal(many, np.tile(few, (40, 1)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spectrum_tables, "LARGEST", 8)
-        tables = SpectrumPredictor(predictor.spectrum).tables_for(10**6)
+        tables = spectrum_tables.PredictionTables(predictor.spectrum).for_rows(10**6)
         assert tables is None or not any(tables.trees), "tables that are too large are not made"
     assert np.array_equal(predictor.posterior(codes, no_missing)[0], few)
     assert np.array_equal(SpectrumPredictor(predictor.spectrum).posterior([c[:1] for c in codes], no_missing)[0], few[:1])

@@ -8,16 +8,17 @@ import numpy as np
 
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
 from naivete._kernels.contexts import FamilyRecords, LeftOut, context_logs
-from naivete._kernels.dispatch import compiled
 from naivete._kernels.layout import Codes
 from naivete._kernels.trees import forest_posteriors, tree_posteriors
-from naivete.inference.spectrum_tables import SpectrumTables, are_worthwhile, spectrum_tables
+from naivete.inference.spectrum_tables import PredictionTables, SpectrumTables
 from naivete.network.spectrum import DEPTHS_OF_TREES, Member, Spectrum
 
 __all__ = ["SpectrumPredictor", "log_normalized", "log_prior", "spectrum_terms", "structure_terms"]
 
 NUMBERS = 1 << 22
 """How many numbers the terms of a block of rows have at most: 32 MiB."""
+LARGE = 1 << 24
+"""Contexts of a structure that take more bytes are not kept after learning, but built again for the first prediction."""
 
 
 def log_normalized(logs: Numbers) -> Numbers:
@@ -60,7 +61,7 @@ def spectrum_terms(
         for i, member in enumerate(spectrum.members):
             mean += structure_terms(spectrum, member, codes, left_out, families=tables.members[i] if tables else None)[0]
             if left_out is not None:
-                member.release()  # while weights are learned, the contexts of one structure at a time are in memory
+                member.release(LARGE)  # while weights are learned, large contexts of one structure at a time are in memory
         result[:, :, slices.members] = mean / len(spectrum.members)
     families = tables.main if tables else None
     logs, first = structure_terms(spectrum, spectrum.main, codes, left_out, spectrum.features, families)
@@ -140,17 +141,7 @@ class SpectrumPredictor:
 
     def __init__(self, spectrum: Spectrum) -> None:
         self.spectrum = spectrum
-        self._tables: SpectrumTables | None = None
-        self._has_tables = False  # from the first call with many rows on
-
-    def tables_for(self, rows: int) -> SpectrumTables | None:
-        """Return what is prepared for the prediction of so many rows; None with the NumPy kernels, for which nothing is."""
-        if compiled() is None:
-            return None
-        many = not self._has_tables and are_worthwhile(self.spectrum, rows)
-        if self._tables is None or many:
-            self._tables, self._has_tables = spectrum_tables(self.spectrum, tables=many), many
-        return self._tables
+        self._tables = PredictionTables(spectrum)
 
     def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:  # noqa: ARG002
         """Return P(class | row), and the rows that have probability zero in every class: none.  # (row, class)
@@ -158,7 +149,7 @@ class SpectrumPredictor:
         A row in which every informative value is missing or never occurred in training gets the class frequencies.
         """
         model = self.spectrum
-        result, tables = np.empty((len(codes[0]), model.classes)), self.tables_for(len(codes[0]))
+        result, tables = np.empty((len(codes[0]), model.classes)), self._tables.for_rows(len(codes[0]))
         for part in row_blocks(len(result), model.classes * len(model.term_names)):
             result[part] = posterior_of_terms(model, spectrum_terms(model, [column[part] for column in codes], tables=tables))
         observed = [~missing(codes[x]) for x in self.spectrum.informative]

@@ -63,9 +63,10 @@ class Member(_WithoutCaches):
         """The features with their contexts."""
         return run_parallel(self._family, range(len(self.parents)))
 
-    def release(self) -> None:
-        """Free the memory of `families`, which are built again from the counts when they are needed."""
-        self.__dict__.pop("families", None)
+    def release(self, size: int) -> None:
+        """Free the memory of `families` if they take more bytes than `size`; they are built again when they are needed."""
+        if sum(family.tree.pool.nbytes for family in self.families) > size:
+            del self.__dict__["families"]
 
     def _family(self, x: int) -> ContextFamily:
         cards = self.cards(x)
