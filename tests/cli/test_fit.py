@@ -28,7 +28,7 @@ def test_the_summary_as_json(run: Run, weather: Path) -> None:
     out = weather.with_name("m.nvt")
     summary = run("fit", weather, "--target", "play", "--model", "tan", "--out", out, "--json").json
     assert summary | {"seconds": 0, "cells": 0, "passes": 0, "rows_per_second": 0} == {
-        "target": "play", "rows": 8, "features": 3, "classes": ["no", "yes"], "arcs": 2, "cells": 0, "passes": 0, "seconds": 0,
+        "target": "play", "rows": 8, "features": 3, "left_out": 0, "classes": ["no", "yes"], "arcs": 2, "cells": 0, "passes": 0, "seconds": 0,
         "rows_per_second": 0, "files": 1, "read_mb": weather.stat().st_size / 1e6,
         "model": "tan", "data": str(weather), "file": str(out),
     }  # fmt: skip
@@ -166,12 +166,15 @@ def test_the_class_of_arff_cannot_be_left_out(run: Run, tmp_path: Path) -> None:
 def test_an_identifier_is_noted_with_the_option(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("id,x,c\n" + "".join(f"p{i},{'ab'[i % 2]},{i % 2}\n" for i in range(2000)))
-    err = run("fit", file, "--target", "c", "--model", "nb", "--out", tmp_path / "m.nvt").err
+    ran = run("fit", file, "--target", "c", "--model", "nb", "--out", tmp_path / "m.nvt")
+    assert "features  2, with 0 arcs between them; 1 left out" in ran.out
+    err = ran.err
     assert "left out" in err
     assert "'id' (an identifier: 2,000 different values in 2,000 rows)" in err
     assert "--keep id" in err
     kept = run("fit", file, "--target", "c", "--model", "nb", "--keep", "id", "--out", tmp_path / "kept.nvt")
     assert (kept.code, kept.err) == (0, "")
+    assert "left out" not in kept.out
     assert (tmp_path / "kept.nvt").stat().st_size > 10 * (tmp_path / "m.nvt").stat().st_size
     for model in ("m.nvt", "kept.nvt"):
         assert run("predict", tmp_path / model, file).code == 0

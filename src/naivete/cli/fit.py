@@ -133,6 +133,7 @@ def _summary(model: NetworkClassifier, seconds: float) -> dict[str, Any]:
         "target": network.variables[-1].name,
         "rows": model.rows_,
         "features": len(network.inputs),
+        "left_out": sum(variable.left_out for variable in model.schema_),
         "classes": model.classes_.tolist(),
         "arcs": sum(max(arc) in network.inputs for arc in network.arcs),
         **({} if not network.derived else outline_size(network)),
@@ -160,7 +161,7 @@ def _summary_lines(summary: dict[str, Any]) -> list[str]:
     lines = {
         **({"chosen": _chosen_text(summary["chosen"])} if "chosen" in summary else {}),
         "rows": f"{summary['rows']:,}",
-        "features": f"{summary['features']:,}{arcs}",
+        "features": f"{summary['features']:,}{arcs}" + (f"; {summary['left_out']:,} left out" if summary["left_out"] else ""),
         **sizes,
         "target": target_text(summary["target"], summary["classes"], 6),
         "tables": counted(summary["cells"], "cell"),
