@@ -50,6 +50,7 @@ def test_drawings_take_names_and_positions(cases):
     assert svg(model.network_, information=model.information_) == svg(model.network_, information=positions)
 
 
+@pytest.mark.filterwarnings("ignore:a feature is a copy:naivete.NaiveteWarning")
 @pytest.mark.parametrize("entry", REGISTRY, ids=lambda entry: entry.word)
 def test_decision_function(cases, entry):
     X, y = cases

@@ -174,7 +174,11 @@ def with_fewer_folds(words: list[str]) -> list[str]:
 @pages
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        assert "://" in target or (page.parent / target).exists(), target
+        made = (
+            page.parent / target == ROOT / "docs" / "gallery" / "index.rst"
+            and (ROOT / "examples" / "gallery" / "README.rst").exists()
+        )
+        assert "://" in target or made or (page.parent / target).exists(), target  # the site's gallery is made from the scripts
 
 
 def test_every_classifier_and_its_word_are_in_the_table_to_choose_from() -> None:

@@ -65,4 +65,4 @@ def warn_about_copies(counts: Counts, found: dict[int, int], effect: str) -> Non
     some = [f"{quoted(names[copy])} of {quoted(names[first])}" for copy, first in list(found.items())[:SHOWN]]
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     kind = "a feature is a copy" if len(found) == 1 else "some features are copies"
-    warn(f"{kind}, up to the names of its values: {', '.join(some)}{more}; {effect}", NaiveteWarning)
+    warn(f"{kind}, up to the names of the values: {', '.join(some)}{more}; {effect}", NaiveteWarning)
