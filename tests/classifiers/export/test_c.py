@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from naivete import KDB, TAN, Encoder, Full, Network, ParameterError
+from naivete import KDB, TAN, Encoder, Full, Network, ParameterError, Variable
 from naivete.classifiers.export import c_code, export
+from naivete.network.derived_columns import Hidden
 from tests.classifiers.export.samples import (
     Sample,
     any_network,
@@ -122,6 +123,13 @@ def test_many_random_networks(networks: list[Network], seed: int, tmp_path_facto
 @given(networks=st.lists(one_state_networks, min_size=10, max_size=10), seed=st.integers(0, 999))
 def test_columns_with_one_state(networks: list[Network], seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     check([one_state_sample(), *(network_sample(network, seed) for network in networks)], tmp_path_factory.mktemp("c"))
+
+
+def test_a_hidden_variable_with_one_state_needs_no_sum(tmp_path: Path) -> None:
+    variables = Variable("a", ("x", "y")), Variable("hidden", (0,)), Variable("class", ("no", "yes"))
+    cpts = {0: np.array([[0.3], [0.7]]), 1: np.array([[1.0, 1.0]]), -1: np.array([0.4, 0.6])}
+    network = Network(variables, {0: (1,), 1: (-1,), -1: ()}, cpts, derived={1: Hidden()})
+    check([network_sample(network, 0)], tmp_path)
 
 
 def test_classifiers(tmp_path: Path) -> None:

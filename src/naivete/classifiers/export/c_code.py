@@ -35,7 +35,7 @@ def c_code(model: SumOfTables, *, name: str = "model") -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name, re.ASCII):
         raise ParameterError(f"name={quoted(name)}: a prefix of C names begins with a letter, with letters, digits and _ after it")
     steps = _steps(model)
-    if model.hidden and not steps:
+    if not steps and set(model.hidden) & set(model.marginalized):
         raise ParameterError(
             f"marginalizing the hidden variables needs more than {MOST_MESSAGES:,} values at once, the limit of an export to C; "
             "export to Python"
