@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naivete import A2DE, KDB, SKDB, TAN, EqualFrequency, EqualWidth, NaiveBayes, write
+from naivete import A2DE, KDB, SKDB, TAN, EqualFrequency, EqualWidth, NaiveBayes, Spectrum, write
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.naive_variants import HiddenNaive, JoinedNaive, Recursive
 from naivete.classifiers.registry import REGISTRY
@@ -166,6 +166,18 @@ def test_batches_in_any_order(frame: pd.DataFrame, make: Make, data: st.DataObje
 
 def batch(frame: pd.DataFrame) -> tuple[Any, Any, None, Any]:
     return frame.drop(columns=["y", "w"]), frame["y"], None, frame["w"]
+
+
+def test_forgetting_leaves_the_weights_of_the_other_rows() -> None:
+    """The leave-one-out passes of Spectrum use the weight of each row, which must not be divided when others are forgotten."""
+    rest = pd.DataFrame({"x": list("ccb"), "z": [0.3, 0.8, -0.2], "y": list("abb"), "w": [1.0, 2.670823, 0.681473]})
+    forgotten = pd.DataFrame({"x": list("bbbc"), "z": [-0.7, -0.5, 0.4, 0.8], "y": list("aaab"), "w": [1.869561, 0.25, 2.5, 1.5]})
+
+    def learned(rows: pd.DataFrame) -> Any:
+        return Spectrum().partial_fit(rows[["x", "z"]], rows["y"], ["a", "b"], rows["w"])
+
+    model = learned(pd.concat([rest, forgotten])).forget(forgotten[["x", "z"]], forgotten["y"], forgotten["w"])
+    assert model_hash(model) == model_hash(learned(rest))
 
 
 @given(tables(rows=(8, 40)), makers, st.data())

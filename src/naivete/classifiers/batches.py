@@ -134,26 +134,58 @@ def copied(batch: LabelledTable) -> LabelledTable:
 def _without(batches: Sequence[LabelledTable], removed: LabelledTable) -> LabelledTable:
     """Return the rows of the batches without those of `removed`.
 
-    Every distinct row occurs once for each limb of its remaining weight, whose sums are exact.
+    A removed row takes the place of a row that is equal and has the same weight. Where there is none, the weight of all equal rows
+    is reduced: such a row occurs once for each limb of its remaining weight, whose sums are exact.
     """
     whole = _joined([*batches, removed])
     count = len(whole) - len(removed)
     columns = [_numbered(column) for column in whole.features.columns]
     first, group = grouped_rows([*columns, whole.labels], [*(int(c.max(initial=0)) + 1 for c in columns), len(whole.classes)])
     weight = np.ones(len(whole)) if whole.weight is None else whole.weight
-    remaining = subtract_sums(*(_sums(group[part], weight[part], len(first)) for part in (slice(count), slice(count, None))))
+    kept, unmatched = _unequal_rows(group, weight, count)
+    reduced = np.zeros(len(first), bool)
+    reduced[group[unmatched]] = True
+    whole_rows, parts = kept[~reduced[group[kept]]], kept[reduced[group[kept]]]
+    remaining = subtract_sums(*(_sums(group[rows], weight[rows], len(first)) for rows in (parts, unmatched)))
     negative = remaining[max(remaining)] < 0
     if negative.any():
-        row = int(np.argmax(negative[group[count:]]))
+        row = int(unmatched[np.argmax(negative[group[unmatched]])]) - count
         raise DataError(
             f"{removed.features.place(row)}: this row, with its class, was not learned so often; "
             "only what was learned can be forgotten"
         )
-    groups = np.concatenate([np.flatnonzero(part) for part in remaining.values()])
-    weights = np.concatenate([np.ldexp(part[part != 0].astype(np.float64), LIMB * q) for q, part in remaining.items()])
-    rows = whole.take(first[groups])
-    kept = None if np.all(weights == 1) else weights
-    return replace(rows, features=replace(rows.features, weight=kept), weight=kept)
+    rows = np.concatenate([whole_rows, *(first[np.flatnonzero(part)] for part in remaining.values())])
+    limb_weights = (np.ldexp(part[part != 0].astype(np.float64), LIMB * q) for q, part in remaining.items())
+    weights = np.concatenate([weight[whole_rows], *limb_weights])
+    left = whole.take(rows)
+    row_weights = None if np.all(weights == 1) else weights
+    return replace(left, features=replace(left.features, weight=row_weights), weight=row_weights)
+
+
+def _unequal_rows(group: NDArray[Any], weight: NDArray[np.float64], count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first `count` rows and the others, both without the pairs of one of each that agree in group and weight."""
+    order = np.lexsort((weight, group))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(group[order]) != 0) | (np.diff(weight[order]) != 0)
+    same = np.empty(len(order), np.int64)  # the number of the set of rows that agree
+    same[order] = np.cumsum(new) - 1
+    sides = slice(count), slice(count, None)
+    pairs = np.minimum(*(np.bincount(same[side], minlength=int(new.sum())) for side in sides))
+    kept, others = (np.flatnonzero(_position_among_equals(same[side]) >= pairs[same[side]]) for side in sides)
+    return kept, others + count
+
+
+def _position_among_equals(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many equal numbers precede each of them.
+
+    >>> _position_among_equals(np.array([5, 3, 5, 5])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    result = np.empty(len(numbers), np.int64)
+    result[order] = np.arange(len(numbers)) - np.searchsorted(ordered, ordered)
+    return result
 
 
 def _sums(group: NDArray[np.int64], weight: NDArray[np.float64], count: int) -> LimbSums:
