@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from math import exp, inf, isfinite
+from math import exp, inf, isfinite, log
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from naivete._kernels import (
     dispatch,
     gather,
     gram,
+    log_sum_exp,
     margins,
     pack,
     posterior,
@@ -249,6 +250,34 @@ def test_posterior_of_a_row_does_not_depend_on_the_others(seed, rows, classes, s
         np.testing.assert_allclose(result[r], np.array(terms) / sum(terms), rtol=1e-13, atol=np.finfo(float).tiny)
     with use("numpy"):
         np.testing.assert_allclose(result, posterior(joint), rtol=1e-14, atol=np.finfo(float).tiny)
+
+
+@given(st.integers(0, 2**32), st.lists(st.integers(1, 12), min_size=1, max_size=4), st.sampled_from([1.0, 900.0]))
+@hypothesis_settings()
+def test_log_sums_are_added_in_the_order_of_the_axis(seed, shape, scale):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=shape) * scale
+    values[rng.random(shape) < 0.3] = -inf
+    for axis in range(len(shape)):
+        result = log_sum_exp(values.swapaxes(0, axis), 0)
+        expected = []
+        for terms in np.moveaxis(values.swapaxes(0, axis), 0, -1).reshape(-1, shape[axis]).tolist():
+            top, total = max(terms), 0.0
+            for term in terms:
+                total += exp(term - top) if term > -inf else 0.0
+            expected.append(log(total) + top if top > -inf else -inf)
+        if _kernels.tier() == "c":
+            assert result.ravel().tolist() == expected
+        with use("numpy"):
+            np.testing.assert_allclose(log_sum_exp(values.swapaxes(0, axis), 0).ravel(), expected, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("workers", ["1", "5"])
+def test_log_sums_in_any_number_of_threads(workers, monkeypatch):
+    values = np.random.default_rng(0).normal(size=(30_000, 5, 3))
+    monkeypatch.setenv("NAIVETE_THREADS", workers)
+    result = log_sum_exp(values, 1)
+    assert all(log_sum_exp(values[r : r + 1], 1).tobytes() == result[r].tobytes() for r in range(0, 30_000, 997))
 
 
 # --- bit planes --------------------------------------------------------------------------------------------------------------

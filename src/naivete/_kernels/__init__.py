@@ -14,7 +14,7 @@ from naivete._kernels.descent import descend
 from naivete._kernels.dispatch import tier, use
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.planes import Planes, gram, margins, pack
-from naivete._kernels.prediction import gather, posterior
+from naivete._kernels.prediction import gather, log_sum_exp, posterior
 from naivete._kernels.sparse import SparsePlanes, sparse_planes
 from naivete._kernels.threads import run_parallel, threads
 
@@ -26,6 +26,7 @@ __all__ = [
     "descend",
     "gather",
     "gram",
+    "log_sum_exp",
     "margins",
     "pack",
     "posterior",

@@ -68,6 +68,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "scatter": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _I, _P, _P]),
     "gather": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _P, _I, _P]),
     "posterior": (None, [_P, _I, _I, _P]),
+    "log_sum_exp": (None, [_P, _I, _I, _I, _P]),
     "class_order": (None, [_P, _I, _I, _I, _P, _P]),
     "pack": (ctypes.c_int, [_P, _I, _P, _P, _P, _P, _P, _I, _I]),
     "gram": (None, [_P, _I, _I, _I, _I, _I, _I, _P, _I, _I]),

@@ -332,6 +332,23 @@ API void naivete_posterior(const double *joint, int64_t rows, int64_t classes, d
     }
 }
 
+/* Computes log(sum(exp(values))) over the states of an array with axes (outer, state, inner), added in the order of the states;
+   -inf if all are. */
+API void naivete_log_sum_exp(const double *values, int64_t outer, int64_t states, int64_t inner, double *out) {
+    for (int64_t o = 0; o < outer; o++, values += states * inner, out += inner) {
+        for (int64_t i = 0; i < inner; i++) {
+            double top = values[i], total = 0.0;
+            for (int64_t s = 1; s < states; s++) top = values[s * inner + i] > top ? values[s * inner + i] : top;
+            if (top == -INFINITY) {
+                out[i] = top;
+                continue;
+            }
+            for (int64_t s = 0; s < states; s++) total += exp(values[s * inner + i] - top);
+            out[i] = log(total) + top;
+        }
+    }
+}
+
 /* Writes the rows from..to to `order`, those of a class starting at at[class], and advances at[class]; only advances if order is
    NULL. Rows without a label are treated as an additional class. */
 API void naivete_class_order(const column *labels, int64_t from, int64_t to, int64_t classes, int64_t *at, uint32_t *order) {

@@ -1,8 +1,9 @@
-"""Prediction: the sum over the families of the table value of each row, and the posterior probabilities of the classes."""
+"""Prediction: sums over the families of the table value of each row, sums over states, and posterior probabilities."""
 
 from __future__ import annotations
 
 import ctypes
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.threads import ranges, run_parallel
 from naivete.variables import CLASS
 
-__all__ = ["gather", "posterior"]
+__all__ = ["gather", "log_sum_exp", "posterior"]
 
 
 def gather(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
@@ -115,3 +116,44 @@ def _posterior_numpy(joint: NDArray[np.float64]) -> NDArray[np.float64]:
 
     run_parallel(fill, range(0, len(joint), 4096), work=8 * joint.size)
     return result
+
+
+def log_sum_exp(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return log(sum(exp(values))) over one axis, added in the order of the axis; -inf where all values are.
+
+    Parameters
+    ----------
+    values : logarithms, none of them nan or inf.
+    axis : the axis of the sum, counted from the first.
+
+    >>> log_sum_exp(np.log([[0.25, 0.5], [0.5, 0.5]]), 0).round(6).tolist()
+    [-0.287682, 0.0]
+    """
+    library = compiled()
+    return _log_sum_exp_numpy(values, axis) if library is None else _log_sum_exp_c(library, values, axis)
+
+
+def _log_sum_exp_c(library: ctypes.CDLL, values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    values, shape = np.ascontiguousarray(values, np.float64), values.shape
+    outer, states, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    result = np.empty((*shape[:axis], *shape[axis + 1 :]))
+    first, out = address(values), address(result)
+
+    def fill(part: tuple[int, int]) -> None:
+        lo, hi = part
+        library.naivete_log_sum_exp(first + 8 * lo * states * inner, hi - lo, states, inner, out + 8 * lo * inner)
+
+    work = 16 * values.size
+    run_parallel(fill, ranges(outer, work, 8, 16), work)
+    return result
+
+
+def _log_sum_exp_numpy(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    top = values.max(axis=axis, keepdims=True)
+    top = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore", under="ignore"):
+        first, *others = np.moveaxis(np.exp(values - top), axis, 0)
+        total = first.copy()
+        for part in others:  # the order of additions must not depend on the shape
+            total += part
+        return np.asarray(np.log(total) + top.squeeze(axis))

@@ -5,35 +5,47 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from math import exp, inf, log
+from itertools import takewhile
+from math import exp, inf
 from operator import add
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import missing_code, narrowest
 from naivete.classifiers.export.sum_of_tables import sum_of_tables
+from naivete.classifiers.export.tabular_form import strides
 from naivete.data.records import LARGEST_EXACT
 from naivete.encoding.column_codes import warn_unseen
 from naivete.errors import ParameterError, ResourceError
+from naivete.inference.elimination import kept
+from naivete.inference.row_elimination import RowSum, lookup_table, row_sum
 from naivete.network.densities import FAR
-from naivete.variables import CLASS, Name, State
+from naivete.variables import Name, State
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
     from naivete.classifiers.export.tabular_form import Gaussian, Input, SumOfTables, Table
-    from naivete.inference.row_elimination import RowElimination
+    from naivete.inference.elimination import Component, Elimination
 
 __all__ = ["PreparedTables", "prepared_tables"]
 
 _OTHER: Final = object()
 """Stands for a value that needs the checks of the encoder."""
 
+MOST_PLANS: Final = 4096
+"""The number of patterns of missing values for which the additions are kept."""
+MOST_SUMS: Final = 1024
+"""The number of sums over connected missing features that are kept."""
+
 Code = Any
 """The position of a state or an interval, or a number; None if the value is missing."""
 Logs = Sequence[float]
 """A logarithm for each class."""
+
+
+_Term: TypeAlias = "_Small | _Large | _Density | RowSum"
 
 
 def prepared_tables(model: NetworkClassifier) -> PreparedTables | None:
@@ -42,35 +54,30 @@ def prepared_tables(model: NetworkClassifier) -> PreparedTables | None:
         form = sum_of_tables(model)
     except (ParameterError, ResourceError):
         return None
-    return None if form.tree is not None or form.hierarchy is not None or form.hidden else PreparedTables(form)
+    return (
+        None
+        if form.tree is not None or form.hierarchy is not None or form.hidden
+        else PreparedTables(form, model.predictor_.elimination)
+    )
 
 
-class _Family(NamedTuple):
-    """A table with more than two members."""
+class _Large(NamedTuple):
+    """A table with more than three members."""
 
-    logs: tuple[Logs, ...]
+    logs: Sequence[Logs]
     members: tuple[int, ...]
     strides: tuple[int, ...]
 
 
-class _Pair(NamedTuple):
-    """A table with at most two members: the row of the logarithms is `codes[first] * stride + codes[second]`."""
+class _Small(NamedTuple):
+    """A table with at most three members, in the row `codes[first] * step + codes[second] * stride + codes[third]`."""
 
-    logs: tuple[Logs, ...]
+    logs: Sequence[Logs]
     first: int
-    stride: int
-    second: int
-
-
-class _Link(NamedTuple):
-    """The table of a feature with at most one parent; the row is `state * step`, plus `state of the parent * parent_step`."""
-
-    variable: int
-    card: int
     step: int
-    parent: int | None
-    parent_step: int
-    logs: tuple[Logs, ...]
+    second: int
+    stride: int
+    third: int
 
 
 class _Density(NamedTuple):
@@ -83,40 +90,56 @@ class _Density(NamedTuple):
     cells: list[list[tuple[float, float, float, tuple[float, ...]]]]
 
 
+class _Plan(NamedTuple):
+    """The additions for all rows in which the same features are missing.
+
+    Parameters
+    ----------
+    small : the tables that are added first and have at most three members.
+    others : what is added after them, in this order.
+    """
+
+    small: list[_Small]
+    others: list[_Term]
+
+
 class PreparedTables:
     """The posterior probabilities of rows of values, by additions of logarithms in the order of the predictor.
 
-    Rows with complete values that occurred in training give the same bits as the compiled kernels.
+    Rows of values that occurred in training, or are missing, give the same bits as the compiled kernels.
 
     Parameters
     ----------
     form : the classifier as a sum over tables, without derived columns.
+    elimination : the marginalization of missing parents for many rows.
     """
 
-    def __init__(self, form: SumOfTables) -> None:
+    def __init__(self, form: SumOfTables, elimination: Elimination) -> None:
         none, classes = len(form.inputs), len(form.classes)
-        self._inputs, self._classes = form.inputs, classes
+        self._inputs, self._classes, self._cards, self._elimination = form.inputs, classes, form.cards, elimination
         self._encoders = [_encoder(column) for column in form.inputs]
+        self._absent = [self._code(x, None, {}) for x in range(none)]
         self._states = [{(isinstance(s, bool), s): i for i, s in enumerate(column.states)} for column in form.inputs]
-        self._added = [_term(table, classes, none) for table in form.added]
-        self._constant = [_term(table, classes, none) for table in form.constant]
-        terms = (*self._added, *self._constant)
-        self._pairs = [term for term in terms if isinstance(term, _Pair)] if not form.densities else []
-        self._only_pairs = len(self._pairs) == len(terms)
+        self._added, self._constant = (
+            [_term(_rows(table, classes), table.members, table.strides, none) for table in tables]
+            for tables in (form.added, form.constant)
+        )
         self._densities = [_density(density, classes) for density in form.densities]
         self._linked = any(density.linked for density in form.densities)
-        self._forest = _forest(form)
-        self._cards, self._sums, self._evidence = form.cards, form.sums, form.evidence
         self._no_evidence = None if form.no_evidence is None else form.no_evidence.tolist()
+        self._evidence = frozenset(form.evidence)
         self._temperature = form.temperature
         self._types = [_code_type(column, card) for column, card in zip(form.inputs, form.cards, strict=False)]
+        self._sums: dict[Component, _Small | _Large | RowSum | None] = {}
+        self._plans: dict[tuple[int, ...], _Plan | None] = {}
+        self._complete = self._plan(())
 
     def posterior(self, values: Sequence[Any]) -> list[float] | None:
         """Return the posterior probabilities, None if they need the predictor: sums over many states, or values to refuse."""
         unseen: dict[Name, int] = {}
         codes = self.codes(values, unseen)
-        result = None if codes is None else self._posterior(codes)
-        if result is not None:
+        result = None if codes is None else self.code_posterior(codes)
+        if unseen and result is not None:
             warn_unseen(unseen, ())
         return result
 
@@ -130,29 +153,55 @@ class PreparedTables:
         unseen : dict
             Gets the names of the features whose values did not occur in training.
         """
-        codes = self._familiar(values)
-        if codes is not None and None in codes:
-            codes = [self._code(x, values[x], unseen) if code is None else code for x, code in enumerate(codes)]
-        return None if codes is None or _OTHER in codes else codes
+        try:
+            codes = [encode(value) for encode, value in zip(self._encoders, values, strict=True)]
+        except TypeError:  # a value without a hash
+            return None
+        if None not in codes:
+            return codes
+        for x, code in enumerate(codes):
+            if code is None:
+                code = codes[x] = self._absent[x] if values[x] is None else self._code(x, values[x], unseen)
+                if code is _OTHER:
+                    return None
+        return codes
 
-    def exact(self, codes: list[Code], elimination: RowElimination) -> list[float] | None:
-        """Return the same bits as the predictor with the compiled kernels, None if only the predictor can compute them.
+    def code_posterior(self, codes: list[Code]) -> list[float] | None:
+        """Return the posterior probabilities of a row of codes, None if they need the predictor.
 
         Parameters
         ----------
         codes : list
             The codes of the features, None for those that are missing.
-        elimination : RowElimination
-            Marginalizes missing features with observed children.
         """
-        if self._lacks_evidence(codes):
-            return list(self._no_evidence or ())
-        if None not in codes or not (self._linked or self._needs_sum(codes)):
-            return self._normalized(self._joint(codes))
-        if self._linked or any(density.members for density in self._densities):
+        if None not in codes:
+            plan: _Plan | None = self._complete
+        else:
+            absent = tuple([x for x, code in enumerate(codes) if code is None])
+            if len(absent) >= len(self._evidence) and self._no_evidence is not None and self._evidence <= {*absent}:
+                return list(self._no_evidence)
+            plan = kept(self._plans, absent, self._plan, MOST_PLANS)
+        return None if plan is None else self._normalized(self._joint(plan, codes))
+
+    def _plan(self, absent: tuple[int, ...]) -> _Plan | None:
+        """Return the additions for rows in which these features are missing, None if they need the predictor."""
+        missing = {*absent}
+        components = sorted(self._elimination.components(frozenset(absent))) if absent else []
+        if missing and (self._linked or (components and any(density.members for density in self._densities))):
             return None
-        contributions = elimination.contributions(codes)
-        return None if contributions is None else self._normalized(self._joint(codes, contributions))
+        sums = [kept(self._sums, component, self._sum, MOST_SUMS) for component in components]
+        terms: list[_Term] = [term for term in (*self._added, *self._densities) if missing.isdisjoint(_members(term))]
+        terms += [term for term in sums if term is not None]
+        terms += [term for term in self._constant if missing.isdisjoint(_members(term))]
+        small = [*takewhile(lambda term: isinstance(term, _Small), terms)]
+        return None if None in sums else _Plan(small, terms[len(small) :])  # type: ignore[arg-type]
+
+    def _sum(self, component: Component) -> _Small | _Large | RowSum | None:
+        """Return what connected missing features contribute to a row, None if the sum over their states is too large."""
+        table = lookup_table(self._elimination, component)
+        if table is None:
+            return row_sum(self._elimination, component)
+        return _term(table.logs, table.members, strides([self._cards[m] for m in table.members]), len(self._inputs))
 
     def arrays(self, codes: list[Code]) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
         """Return the codes as one-row columns for the predictor, and which of them are missing."""
@@ -161,67 +210,22 @@ class PreparedTables:
         ]
         return columns, np.array([code is None for code in codes], bool)
 
-    def _familiar(self, values: Sequence[Any]) -> list[Code] | None:
-        """Return the codes, None for values that are missing or not of the usual type; None if a value cannot be looked up."""
-        try:
-            return [encode(value) for encode, value in zip(self._encoders, values, strict=True)]
-        except TypeError:  # a value without a hash
-            return None
-
-    def _posterior(self, codes: list[Code]) -> list[float] | None:
-        if self._lacks_evidence(codes):
-            return list(self._no_evidence or ())
-        if None not in codes or not self._needs_sum(codes):
-            return self._normalized(self._joint(codes))
-        return None if self._forest is None else self._normalized(self._forest_joint(codes))
-
-    def _lacks_evidence(self, codes: list[Code]) -> bool:
-        """Return whether nothing is observed, and the probabilities are then stored."""
-        return self._no_evidence is not None and all(codes[x] is None for x in self._evidence)
-
-    def _joint(self, codes: list[Code], contributions: Sequence[Logs] = ()) -> Logs:
-        """Return log P(class, row) up to a term that all classes share, by the tables whose members are observed.
-
-        Parameters
-        ----------
-        codes : list
-            The codes of the features, None for those that are missing.
-        contributions : sequence of sequence of float, default=()
-            What the tables with missing members add.
-        """
+    def _joint(self, plan: _Plan, codes: list[Code]) -> Logs:
+        """Return log P(class, row) up to a term that all classes share."""
         codes = [*codes, 0]  # the last is the code of a member that a table does not have
-        if self._only_pairs and None not in codes:
-            parts = [logs[codes[first] * stride + codes[second]] for logs, first, stride, second in self._pairs]
-        else:  # in the order of the predictor
-            parts = [logs for term in self._added if (logs := _logs(term, codes)) is not None]
-            parts += [logs for density in self._densities if (logs := _log_densities(density, codes)) is not None]
-            parts += contributions
-            parts += [logs for term in self._constant if (logs := _logs(term, codes)) is not None]
+        parts = [
+            logs[codes[first] * step + codes[second] * stride + codes[third]]
+            for logs, first, step, second, stride, third in plan.small
+        ]
+        if plan.others:
+            parts += [_logs(term, codes) for term in plan.others]
+        if self._classes == 2:
+            one = two = 0.0
+            for a, b in parts:
+                one += a
+                two += b
+            return one, two
         return [reduce(add, column) for column in zip(*parts, strict=True)] if parts else [0.0] * self._classes
-
-    def _forest_joint(self, codes: list[Code]) -> Logs:
-        """Return the same with missing parents marginalized, in a forest: each feature has at most one feature as a parent.
-
-        Children come before their parents. A missing parent receives from each child a logarithm for each of its states and each
-        class, and sums over its states.
-        """
-        assert self._forest is not None
-        joint, links = self._forest
-        received: dict[int, list[Logs]] = {}
-        for link in links:
-            code, messages = codes[link.variable], received.pop(link.variable, None)
-            if code is None and messages is None:
-                continue  # its table sums to one
-            parent = 0 if link.parent is None else codes[link.parent]
-            if parent is not None:
-                joint = _added(joint, _link_logs(link, code, parent, messages))
-                continue
-            sent = [_link_logs(link, code, state, messages) for state in range(self._cards[link.parent])]  # type: ignore[index]
-            earlier = received.get(link.parent)  # type: ignore[arg-type]
-            received[link.parent] = sent if earlier is None else [_added(a, b) for a, b in zip(earlier, sent, strict=True)]  # type: ignore[index]
-        for density in self._densities:
-            joint = _added(joint, _log_densities(density, codes) or (0.0,) * len(joint))
-        return joint
 
     def _normalized(self, joint: Logs) -> list[float] | None:
         top = max(joint)
@@ -234,20 +238,14 @@ class PreparedTables:
         total = reduce(add, parts)
         return [part / total for part in parts]
 
-    def _needs_sum(self, codes: list[Code]) -> bool:
-        """Return whether a feature is observed of which a parent is missing, so that leaving out tables is not exact."""
-        return any(
-            (v < 0 or codes[v] is not None) and any(codes[parent] is None for parent in parents) for v, parents in self._sums
-        )
-
     def _code(self, x: int, value: Any, unseen: dict[Name, int]) -> Code:
         """Return the code of any value: None if it is treated as missing, `_OTHER` if the encoder has to check it."""
         column = self._inputs[x]
-        if column.kind == "unused":
+        if column.kind == "unused" or (self._cards[x] == 1 and column.kind != "number" and _is_missing(value)):
             return 0
         if isinstance(value, np.generic):
             value = value.item()
-        if value is None or type(value).__name__ in ("NAType", "NaTType") or value == "" or value != value:
+        if _is_missing(value):
             return None if column.missing < 0 else column.missing
         if type(value) not in (str, bool, int, float) or (type(value) is float and abs(value) == inf):
             return _OTHER
@@ -315,63 +313,36 @@ def _rows(table: Table, classes: int) -> tuple[Logs, ...]:
     return tuple(tuple(row) if len(row) == classes else tuple(row) * classes for row in table.logs.tolist())
 
 
-def _term(table: Table, classes: int, none: int) -> _Pair | _Family:
-    rows, members = _rows(table, classes), table.members
-    if len(members) > 2:
-        return _Family(rows, members, table.strides)
-    if len(members) == 2:
-        return _Pair(rows, members[0], table.strides[0], members[1])
-    return _Pair(rows, none, 0, members[0] if members else none)
+def _term(logs: Sequence[Logs], members: tuple[int, ...], strides: tuple[int, ...], none: int) -> _Small | _Large:
+    """Return a table; `none` is the position of a code 0, in place of members that a small table does not have."""
+    if len(members) > 3:
+        return _Large(logs, members, strides)
+    (first, step), (second, stride), (third, _) = ((none, 0), (none, 0), (none, 1), *zip(members, strides, strict=True))[-3:]
+    return _Small(logs, first, step, second, stride, third)
 
 
-def _forest(form: SumOfTables) -> tuple[Logs, list[_Link]] | None:
-    """Return the logarithms of P(class) and the tables of the features, children first; None if some feature has two parents."""
-    classes, prior, links = len(form.classes), None, []
-    for table in form.families:
-        if table.variable == CLASS and not table.members:
-            prior = _rows(table, classes)[0]
-            continue
-        if table.variable == CLASS or len(table.members) > 2 or any(density.linked for density in form.densities):
-            return None
-        step = dict(zip(table.members, table.strides, strict=True))
-        parent = next((m for m in table.members if m != table.variable), None)
-        card = form.cards[table.variable]
-        parent_step = 0 if parent is None else step[parent]
-        links.append(_Link(table.variable, card, step[table.variable], parent, parent_step, _rows(table, classes)))
-    return None if prior is None else (prior, links[::-1])
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value == "" or value != value)
 
 
-def _link_logs(link: _Link, code: Code, parent: int, messages: list[Logs] | None) -> Logs:
-    """Return the logarithm for each class of the table of a feature, times its messages and summed over its states if missing."""
-    first = parent * link.parent_step
-    if code is not None:
-        logs: Logs = link.logs[first + code * link.step]
-        return logs
-    assert messages is not None
-    terms = [_added(link.logs[first + state * link.step], messages[state]) for state in range(link.card)]
-    return [_log_sum(column) for column in zip(*terms, strict=True)]
+def _members(term: _Term) -> tuple[int, ...]:
+    """Return the features that have to be observed, so that a table or a density can be added."""
+    if isinstance(term, _Small):
+        return term.first, term.second, term.third
+    return (term.variable, *term.members) if isinstance(term, _Density) else term.members if isinstance(term, _Large) else ()
 
 
-def _log_sum(logs: Logs) -> float:
-    top = max(logs)
-    return top if top == -inf else top + log(sum(exp(a - top) for a in logs))
+def _logs(term: _Term, codes: list[Code]) -> Logs:
+    """Return the logarithms that are added for a row."""
+    if isinstance(term, _Small):
+        return term.logs[codes[term.first] * term.step + codes[term.second] * term.stride + codes[term.third]]
+    if isinstance(term, RowSum):
+        return term.contribution(codes)
+    return _log_densities(term, codes) if isinstance(term, _Density) else term.logs[_cell(term, codes)]
 
 
-def _added(one: Logs, two: Logs) -> Logs:
-    return [a + b for a, b in zip(one, two, strict=True)]
-
-
-def _logs(term: _Pair | _Family, codes: list[Code]) -> Logs | None:
-    """Return the logarithms of a table for a row, None if a member of the table is missing."""
-    if isinstance(term, _Pair):
-        one, two = codes[term.first], codes[term.second]
-        return None if one is None or two is None else term.logs[one * term.stride + two]
-    cell = 0
-    for member, stride in zip(term.members, term.strides, strict=True):
-        if codes[member] is None:
-            return None
-        cell += codes[member] * stride
-    return term.logs[cell]
+def _cell(table: _Large | _Density, codes: list[Code]) -> int:
+    return sum(codes[member] * stride for member, stride in zip(table.members, table.strides, strict=True))
 
 
 def _density(density: Gaussian, classes: int) -> _Density:
@@ -385,17 +356,10 @@ def _density(density: Gaussian, classes: int) -> _Density:
     return _Density(density.variable, density.members, density.strides, density.linked, repeated)
 
 
-def _log_densities(density: _Density, codes: list[Code]) -> Logs | None:
-    """Return the log-densities of the classes for a row, None if the feature or a parent is missing."""
-    value, cell = codes[density.variable], 0
-    if value is None or any(codes[parent] is None for parent in density.linked):
-        return None
-    for member, stride in zip(density.members, density.strides, strict=True):
-        if codes[member] is None:
-            return None
-        cell += codes[member] * stride
-    logs = []
-    for mean, deviation, peak, slopes in density.cells[cell]:
+def _log_densities(density: _Density, codes: list[Code]) -> Logs:
+    """Return the log-densities of the classes for a row in which the feature and its parents are observed."""
+    value, logs = codes[density.variable], []
+    for mean, deviation, peak, slopes in density.cells[_cell(density, codes)]:
         expected = 0.0
         for parent, slope in zip(density.linked, slopes, strict=True):
             expected += codes[parent] * slope

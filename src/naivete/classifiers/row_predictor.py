@@ -18,7 +18,6 @@ from naivete.variables import Name, State
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
     from naivete.classifiers.prepared_tables import PreparedTables
-    from naivete.inference.row_elimination import RowElimination
 
 __all__ = ["LazyTables", "Posteriors", "RowPredictor", "one_row"]
 
@@ -144,7 +143,6 @@ class LazyTables:
     def __init__(self) -> None:
         self._rows = 0
         self._tables: PreparedTables | None = None
-        self._elimination: RowElimination | None = None
 
     def posterior(self, model: NetworkClassifier, values: Sequence[Any]) -> Posteriors | None:
         """Return the posterior probabilities of a row of familiar or missing values, None if its values have to be checked.
@@ -157,17 +155,15 @@ class LazyTables:
         self._rows += 1
         if self._rows == 2:
             from naivete.classifiers.prepared_tables import prepared_tables
-            from naivete.inference.row_elimination import RowElimination
 
             self._tables = prepared_tables(model)
-            self._elimination = None if self._tables is None else RowElimination(model.predictor_.elimination)
-        if self._tables is None or self._elimination is None:
+        if self._tables is None:
             return None
         unseen: dict[Name, int] = {}
         codes = self._tables.codes(values, unseen)
         if codes is None or unseen or all(code is None for code in codes):
             return None
-        probabilities = self._tables.exact(codes, self._elimination)
+        probabilities = self._tables.code_posterior(codes)
         if probabilities is not None:
             return Posteriors(np.array([probabilities]), _NO_ROWS)
         return model.code_posteriors(*self._tables.arrays(codes))

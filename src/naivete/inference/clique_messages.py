@@ -33,7 +33,7 @@ def propagated(factors: Mapping[int, Factor], plan: Sequence[tuple[int, frozense
         used, scope = [key for key, factor in waiting.items() if h in factor.variables], tuple(sorted(clique))
         step_of |= dict.fromkeys(used, step)
         potential = Factor(scope, np.asarray(sum(expanded(waiting.pop(key), scope) for key in used)))
-        up[step] = potential, marginalized([potential], h)
+        up[step] = potential, marginalized([potential], h, _log_sum_exp)
         waiting[message_key - step] = up[step][1]  # a message is used like any other factor, with an unused key
     total = np.asarray(sum(factor.logs[:, 0] for factor in waiting.values()))
     down: dict[int, Numbers] = {}
@@ -42,6 +42,14 @@ def propagated(factors: Mapping[int, Factor], plan: Sequence[tuple[int, frozense
         outer = np.ones((len(total), 1)) if above is None else _margin(up[above][0], down[above], message.variables)
         down[step] = _share(potential, message, outer)
     return total, {key: _margin(up[step_of[key]][0], down[step_of[key]], factor.variables) for key, factor in factors.items()}
+
+
+def _log_sum_exp(values: Numbers, axis: int) -> Numbers:
+    """Return log(sum(exp(values))) over an axis, the same bits with and without compiled kernels: parameters depend on them."""
+    top = values.max(axis=axis, keepdims=True)
+    top = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore", under="ignore"):
+        return np.asarray(np.log(np.exp(values - top).sum(axis=axis)) + top.squeeze(axis))
 
 
 def _share(potential: Factor, message: Factor, outer: Numbers) -> Numbers:

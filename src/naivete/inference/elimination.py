@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete import _kernels
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
 from naivete.errors import ResourceError, quoted
 from naivete.network.network import Network
@@ -187,7 +188,7 @@ class Elimination:
         for h in order:
             used = [f for f in factors if h in f.variables]
             factors = [f for f in factors if h not in f.variables]
-            factors.append(marginalized(used, h))
+            factors.append(marginalized(used, h, _kernels.log_sum_exp))
         return sum((f.logs for f in factors), np.zeros((len(codes[0]), self.classes)))
 
     def _factor(self, codes: Codes, v: int, hidden: set[int]) -> Factor:
@@ -225,14 +226,23 @@ class Elimination:
         return log(table.probability(completed, rows * grid.shape[1])).reshape(rows, *cards, -1)
 
 
-def kept(memory: dict[Key, Value], key: Key, compute: Callable[[Key], Value]) -> Value:
-    """Return a value that was computed before, or compute and keep it; the oldest is forgotten where there are many."""
+def kept(memory: dict[Key, Value], key: Key, compute: Callable[[Key], Value], most: int = PATTERNS) -> Value:
+    """Return a value that was computed before, or compute and keep it; where there are too many, the oldest are forgotten.
+
+    Parameters
+    ----------
+    memory : the values.
+    key : the key of the value.
+    compute : a function from the key to the value.
+    most : how many values are kept.
+    """
     try:
         return memory[key]
     except KeyError:
         value = memory[key] = compute(key)
-    for old in list(memory)[:-PATTERNS]:  # another thread may have removed it already
-        memory.pop(old, None)
+    if len(memory) > most:
+        for old in list(memory)[: 1 + most // 8]:
+            memory.pop(old, None)  # another thread may have removed it already
     return value
 
 
@@ -253,17 +263,19 @@ def missing_patterns(codes: Codes, columns: Sequence[int]) -> Iterator[tuple[fro
         yield frozenset(np.array(columns)[flags].tolist()), order[start:stop]
 
 
-def marginalized(factors: Sequence[Factor], h: int) -> Factor:
-    """Return the product of factors, summed over one variable, in logarithms."""
+def marginalized(factors: Sequence[Factor], h: int, log_sum_exp: Callable[[Numbers, int], Numbers]) -> Factor:
+    """Return the product of factors, summed over one variable, in logarithms.
+
+    Parameters
+    ----------
+    factors : the factors, which contain the variable.
+    h : the variable.
+    log_sum_exp : sums exponentials over an axis, and returns the logarithms.
+    """
     scope = tuple(sorted({v for f in factors for v in f.variables}))
     total = sum(expanded(f, scope) for f in factors)
     assert isinstance(total, np.ndarray)
-    axis = 1 + scope.index(h)
-    top = total.max(axis=axis, keepdims=True)
-    top = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore", under="ignore"):
-        logs = np.log(np.exp(total - top).sum(axis=axis)) + top.squeeze(axis)
-    return Factor(tuple(v for v in scope if v != h), logs)
+    return Factor(tuple(v for v in scope if v != h), log_sum_exp(total, 1 + scope.index(h)))
 
 
 def expanded(factor: Factor, scope: tuple[int, ...]) -> Numbers:

@@ -101,6 +101,7 @@ class Predictor:
             The natural logarithms.
         """
         self.check(codes)
+        codes, has_missing = self._with_single_states(codes, has_missing)
         joint = self._joint_of_class(codes, has_missing)
         for v in self._without_class:
             self._add_family(joint, codes, v)
@@ -124,6 +125,21 @@ class Predictor:
                 f"{len(codes)} columns of codes where the network has {len(self.network.features)} features; if some of them are "
                 "derived columns, use naivete.inference.derived_predictor.predictor_of, which computes them"
             )
+
+    @cached_property
+    def _single(self) -> list[int]:
+        """The discrete features with a single state."""
+        return [x for x in self.network.features if self.network.variables[x].card == 1 and x not in self.network.densities]
+
+    def _with_single_states(self, codes: Codes, has_missing: Bools) -> tuple[Codes, Bools]:
+        """Return the rows in which features with a single state have it also where they are missing."""
+        filled = [x for x in self._single if has_missing[x]]
+        if not filled:
+            return codes, has_missing
+        columns, has_missing = [*codes], has_missing.copy()
+        for x in filled:
+            columns[x], has_missing[x] = np.zeros_like(codes[x]), False
+        return columns, has_missing
 
     def _joint_of_class(self, codes: Codes, has_missing: Bools) -> Numbers:
         """Return log P(row, class) up to a term that is the same for all classes.  # (row, class)"""
@@ -203,6 +219,7 @@ class Predictor:
             The positions of the rows of probability zero.
         """
         self.check(codes)
+        codes, has_missing = self._with_single_states(codes, has_missing)
         joint = self._joint_of_class(codes, has_missing)
         for v in self.with_zeros:
             self._add_family(joint, codes, v)
@@ -233,15 +250,8 @@ class Predictor:
         return np.flatnonzero(~np.logical_or.reduce([missing(codes[m]) for m in members]))
 
     def _fallback(self, codes: Codes) -> Numbers:
-        """Return the logarithms from which the posteriors of impossible rows are computed.
-
-        A feature with a single state has it also where it is missing, so that the zeros of its children are counted.
-        """
+        """Return the logarithms from which the posteriors of impossible rows are computed."""
         layout, values = self._dense
-        codes = [*codes]
-        for x in self.network.features:
-            if self.network.variables[x].card == 1 and x not in self.network.densities:
-                codes[x] = np.zeros_like(codes[x])
         zeros = _kernels.gather(codes, layout, np.isneginf(values).astype(np.float64), self.classes)
         for x in self._sparse:
             logs = np.zeros_like(zeros)

@@ -1,122 +1,171 @@
-"""Marginalization of the missing values of one row, prepared once for each pattern of missing values."""
+"""Marginalization of the missing values of one row, prepared once for each pattern of missing values, without arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import prod
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import reduce
+from math import exp, inf, log, prod
+from operator import add, itemgetter, mul
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from naivete._kernels.codes import Numbers
-from naivete.inference.elimination import FACTOR_CELLS, Component, Elimination, kept
+from naivete._kernels.codes import Integers, Numbers
+from naivete.inference.elimination import Component, Elimination
 from naivete.variables import CLASS
 
-__all__ = ["RowElimination"]
+__all__ = ["LookupTable", "RowSum", "lookup_table", "row_sum"]
+
+Logs = Sequence[float]
+Factor = Callable[[Sequence[Any], list[Logs]], Logs]
+"""A function from the codes of a row and the results of earlier steps to the logarithms of a factor, in the cells of its step."""
+
+MOST_RESULTS: Final = 1 << 11
+"""The largest number of contributions of a component that are computed in advance, for all values of its observed neighbors."""
+MOST_CELLS: Final = 1 << 16
+"""The largest number of prepared logarithms of a component."""
+MOST_TERMS: Final = 1 << 11
+"""The largest number of terms of the sums of a component; larger sums are faster with arrays."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Sum:
-    """One step: the product of factors, summed over a variable.
+class LookupTable(NamedTuple):
+    """The contributions of connected missing variables for all values of their observed neighbors.
 
     Parameters
     ----------
-    factors : list of tuple
-        The position of each factor, and the shape in which it is added to the others.
-    axis : int
-        The axis of the variable.
+    members : tuple of int
+        The observed members of the tables that contain the missing variables.
+    logs : list of sequence of float
+        A logarithm for each class; one row for each combination of their states, the last member innermost.
     """
 
-    factors: list[tuple[int, tuple[int, ...]]]
-    axis: int
+    members: tuple[int, ...]
+    logs: list[Logs]
 
 
-@dataclass(frozen=True, eq=False)
-class _Program:
-    """The marginalization of a component: tables with the axes of observed members first, steps, and the remaining factors."""
-
-    tables: list[tuple[Numbers, tuple[int, ...]]]
-    steps: list[_Sum]
-    remaining: list[int]
-    has_zeros: bool
-
-    def contribution(self, codes: Sequence[Any]) -> Numbers:
-        """Return the log-product of the tables, its missing members marginalized.  # (1, class)"""
-        factors = [table[tuple(codes[m] for m in fixed)][None] if fixed else table[None] for table, fixed in self.tables]
-        for step in self.steps:
-            (first, shape), *others = step.factors
-            total = factors[first].reshape(shape)
-            for factor, shape in others:
-                total = total + factors[factor].reshape(shape)
-            top = total.max(axis=step.axis, keepdims=True)
-            top = np.where(np.isneginf(top), 0.0, top) if self.has_zeros else top
-            factors.append(np.log(np.exp(total - top).sum(axis=step.axis)) + top.squeeze(step.axis))
-        result = factors[self.remaining[0]]
-        for i in self.remaining[1:]:
-            result = result + factors[i]
-        return result
-
-
-class RowElimination:
-    """The contributions of missing parents to the joint log-probabilities of one row: the same bits as those of `Elimination`.
+def lookup_table(elimination: Elimination, component: Component) -> LookupTable | None:
+    """Return the contributions of connected missing variables, None if their observed neighbors have too many combinations.
 
     Parameters
     ----------
     elimination : Elimination
         The marginalization for many rows.
+    component : Component
+        The missing variables, and the variables whose families contain them.
+    """
+    (hidden, touched), network = component, elimination.network
+    members = sorted({m for v in touched for m in network.family(v) if m != CLASS} - {*hidden})
+    cards = [network.variables[m].card for m in members]
+    if prod(cards) * elimination.classes > MOST_RESULTS:
+        return None
+    states = np.indices(cards).reshape(len(cards), -1)  # (member, combination)
+    rows = np.arange(prod(cards))
+    codes = [np.zeros(len(rows), np.int64)] * len(network.features)
+    for m, column in zip(members, states, strict=True):
+        codes[m] = column
+    return LookupTable(tuple(members), [*map(tuple, elimination.contribution(codes, component, rows).tolist())])
+
+
+class _Step(NamedTuple):
+    """The sum of a product of factors over one variable, whose states are neighboring cells."""
+
+    card: int
+    factors: list[Factor]
+
+
+class RowSum(NamedTuple):
+    """A sum that is computed for each row: the contribution of connected missing variables to the its log-probabilities.
+
+    The results have the same bits as those of `Elimination`.
     """
 
-    def __init__(self, elimination: Elimination) -> None:
-        self._elimination = elimination
-        self._programs: dict[Component, _Program | None] = {}
+    steps: list[_Step]
 
-    def contributions(self, codes: Sequence[Any]) -> list[list[float]] | None:
-        """Return the contribution of each component of missing variables, in the order in which they are added.
+    def contribution(self, codes: Sequence[Any]) -> Logs:
+        """Return the logarithm, in each class, of the product of the tables, its missing members marginalized.
 
         Parameters
         ----------
         codes : sequence
             The codes of the features, None for those that are missing.
-
-        Returns
-        -------
-        list of list of float or None
-            A logarithm for each class; None if there are sparse tables, or if the tables would be too large.
         """
-        if self._elimination.network.sparse:
-            return None
-        absent = frozenset(x for x, code in enumerate(codes) if code is None)
-        components = sorted(self._elimination.components(absent))
-        programs = [kept(self._programs, component, self._program) for component in components]
-        with np.errstate(divide="ignore", under="ignore"):
-            results = [None if program is None else program.contribution(codes)[0].tolist() for program in programs]
-        return None if None in results else results  # type: ignore[return-value]
+        results: list[Logs] = []
+        for card, (first, *others) in self.steps:
+            total = first(codes, results)
+            for factor in others:
+                total = [*map(add, total, factor(codes, results))]
+            results.append([_log_sum(total[cell : cell + card]) for cell in range(0, len(total), card)])
+        return results[-1]
 
-    def _program(self, component: Component) -> _Program | None:
-        """Return the marginalization of a component, None if it needs too large a table."""
-        hidden, touched = {*component[0]}, component[1]
-        variables, plan = self._elimination.network.variables, self._elimination.plan(hidden, touched)
-        if max(prod(variables[h].card for h in clique) for _, clique in plan) * self._elimination.classes > FACTOR_CELLS:
-            return None
-        tables, scopes = zip(*(self._table(v, hidden) for v in touched), strict=True)
-        every = [*scopes]
-        live, steps = [*range(len(scopes))], []
-        for h, _ in plan:
-            used = [i for i in live if h in every[i]]
-            scope = tuple(sorted({v for i in used for v in every[i]}))
-            steps.append(_Sum([(i, self._shape(every[i], scope)) for i in used], 1 + scope.index(h)))
-            live = [*(i for i in live if h not in every[i]), len(every)]
-            every.append(tuple(v for v in scope if v != h))
-        return _Program([*tables], steps, live, any(np.isneginf(table).any() for table, _ in tables))
 
-    def _table(self, v: int, hidden: set[int]) -> tuple[tuple[Numbers, tuple[int, ...]], tuple[int, ...]]:
-        """Return the logarithms of a table with the axes of the observed members first, these members, and the hidden ones."""
-        logs, features = self._elimination.logs(v), [m for m in self._elimination.network.family(v) if m != CLASS]
-        fixed, free = (tuple(m for m in features if (m in hidden) == is_hidden) for is_hidden in (False, True))
-        axes = [features.index(m) for m in (*fixed, *free)]
-        return (logs.transpose(*axes, logs.ndim - 1), fixed), free
+def _log_sum(logs: Logs) -> float:
+    top = max(logs)
+    return top if top == -inf else log(reduce(add, [exp(a - top) for a in logs])) + top
 
-    def _shape(self, variables: tuple[int, ...], scope: tuple[int, ...]) -> tuple[int, ...]:
-        sizes: Iterator[int] = (self._elimination.network.variables[v].card if v in variables else 1 for v in scope)
-        return (1, *sizes, self._elimination.classes)
+
+def row_sum(elimination: Elimination, component: Component) -> RowSum | None:
+    """Return the sum over the states of connected missing variables, None if it is too large.
+
+    Parameters
+    ----------
+    elimination : Elimination
+        The marginalization for many rows.
+    component : Component
+        The missing variables, and the variables whose families contain them.
+    """
+    (hidden, touched), variables = component, elimination.network.variables
+    classes, plan = elimination.classes, elimination.plan({*hidden}, touched)
+    cells_of = {h: classes * prod(variables[m].card for m in clique) for h, clique in plan}
+    waiting: list[tuple[int, tuple[int, ...]]] = [(v, _free(elimination, v, hidden)) for v in touched]
+    fixed = [prod(variables[m].card for m in elimination.network.family(v) if m != CLASS and m not in hidden) for v in touched]
+    if sum(cells_of.values()) > MOST_TERMS or max(fixed) * len(fixed) * max(cells_of.values()) > MOST_CELLS:
+        return None
+    steps: list[_Step] = []
+    for h, clique in plan:
+        scope = (*sorted(clique - {h}), h)
+        shape = (classes, *(variables[m].card for m in scope))
+        used = [(v, free) for v, free in waiting if h in free]
+        factors = [
+            _message(v - len(variables), _cells(free, scope, shape))
+            if v >= len(variables)
+            else _table(elimination, v, scope, shape)
+            for v, free in used
+        ]
+        waiting = [item for item in waiting if h not in item[1]] + [(len(variables) + len(steps), scope[:-1])]
+        steps.append(_Step(variables[h].card, factors))
+    return RowSum(steps)
+
+
+def _free(elimination: Elimination, v: int, hidden: Sequence[int]) -> tuple[int, ...]:
+    return tuple(m for m in elimination.network.family(v) if m in hidden)
+
+
+def _cells(free: Sequence[int], scope: Sequence[int], shape: Sequence[int]) -> Integers:
+    """Return, for each cell of a step, the cell of a factor with fewer variables; axes: the class, then the variables."""
+    axes = (0, *(1 + scope.index(m) for m in free))
+    index = np.ravel_multi_index([np.indices(shape)[axis] for axis in axes], [shape[axis] for axis in axes])
+    return np.asarray(index.ravel(), np.int64)
+
+
+def _message(step: int, cells: Integers) -> Factor:
+    if np.array_equal(cells, np.arange(len(cells))):
+        return lambda _, results: results[step]
+    expand = itemgetter(*cells.tolist())
+    return lambda _, results: expand(results[step])
+
+
+def _table(elimination: Elimination, v: int, scope: Sequence[int], shape: Sequence[int]) -> Factor:
+    """Return the table of a variable, which depends on the codes of its observed members."""
+    features = [m for m in elimination.network.family(v) if m != CLASS]
+    fixed, free = ([m for m in features if (m in scope) == is_free] for is_free in (False, True))
+    logs: Numbers = elimination.logs(v)
+    cards = [logs.shape[features.index(m)] for m in fixed]
+    logs = logs.transpose(*(features.index(m) for m in fixed), logs.ndim - 1, *(features.index(m) for m in free))
+    rows = logs.reshape(prod(cards), -1)[:, _cells(free, scope, shape)].tolist()
+    if not fixed:
+        return lambda _codes, _results: rows[0]
+    if len(fixed) == 1:
+        (only,) = fixed
+        return lambda codes, _results: rows[codes[only]]
+    members, strides = itemgetter(*fixed), [prod(cards[i + 1 :]) for i in range(len(cards))]
+    return lambda codes, _results: rows[sum(map(mul, members(codes), strides))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,8 @@ class Normal:
         -0.919
         """
         if self.slopes is not None:
-            values = values - (parents * self.slopes[index]).sum(axis=-1)
+            terms = np.moveaxis(parents * self.slopes[index], -1, 0)
+            values = values - reduce(np.add, terms)  # in this order, as in exported code
         with np.errstate(over="ignore"):
             distance = np.clip((values - self.means[index]) / self.deviations[index], -FAR, FAR)
         return np.asarray(self.log_peaks[index] - 0.5 * distance * distance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -36,20 +37,48 @@ class Joint(NamedTuple):
         some = list(observed)
         logs = np.empty((len(values), len(self.means)))
         for c, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
-            lower = _root(covariance[np.ix_(some, some)])
-            distance = np.clip(np.linalg.solve(lower, (values - mean[some]).T), -FAR, FAR)
-            _, log_determinant = np.linalg.slogdet(lower)
-            logs[:, c] = -0.5 * (len(some) * np.log(2 * np.pi) + (distance * distance).sum(axis=0)) - log_determinant
+            covariance = covariance[np.ix_(some, some)]
+            root = _cholesky(covariance)
+            differences = values - mean[some]
+            logs[:, c] = _by_root(differences, root) if root is not None else _by_eigenvalues(differences, covariance)
         return logs
 
 
-def _root(covariance: Numbers) -> Numbers:
-    """Return a square root of a covariance matrix; if rounding errors make it singular, small eigenvalues are raised."""
-    try:
-        return np.asarray(np.linalg.cholesky(covariance))
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(covariance)
-        return np.asarray(vectors * np.sqrt(np.maximum(values, SMALLEST_REST * values.max())))
+def _cholesky(covariance: Numbers) -> Numbers | None:
+    """Return the Cholesky root of a covariance matrix; None if rounding errors make the matrix singular.
+
+    The order of the operations is that of the exported code, which LAPACK does not promise, so that their results have the same
+    bits.
+    """
+    rest, root = covariance.copy(), np.zeros_like(covariance)
+    for i in range(len(rest)):
+        if not rest[i, i] > 0:
+            return None
+        root[i, i] = np.sqrt(rest[i, i])
+        column = root[i + 1 :, i] = rest[i + 1 :, i] / root[i, i]
+        rest[i + 1 :, i + 1 :] -= column[:, None] * column
+    return root
+
+
+def _by_root(differences: Numbers, root: Numbers) -> Numbers:
+    """Return the log-densities of rows of differences from the mean, by the Cholesky root of the covariances."""
+    rest, logs = differences.copy(), np.zeros(len(differences))
+    for i, deviation in enumerate(np.diag(root).tolist()):
+        distance = rest[:, i] / deviation
+        rest[:, i + 1 :] -= distance[:, None] * root[i + 1 :, i]
+        distance = np.clip(distance, -FAR, FAR)
+        logs -= 0.5 * (log(2 * pi) + distance * distance) + log(deviation)
+    return logs
+
+
+def _by_eigenvalues(differences: Numbers, covariance: Numbers) -> Numbers:
+    """Return the same if rounding errors make the covariances singular: small eigenvalues are raised."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, SMALLEST_REST * values.max()))
+    distance = np.clip(np.linalg.solve(root, differences.T), -FAR, FAR)
+    _, log_determinant = np.linalg.slogdet(root)
+    constant = root.shape[0] * log(2 * pi)
+    return np.asarray(-0.5 * (constant + (distance * distance).sum(axis=0)) - log_determinant)
 
 
 def joint_of(network: Network) -> Joint:

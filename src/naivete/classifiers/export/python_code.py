@@ -139,7 +139,6 @@ def _elimination_constants(model: SumOfTables) -> Iterator[str]:
     yield f"CARDS = {(*model.cards, len(model.classes))}\n"
     yield f"CHILDREN = { ({v: tuple(y for y in ys if y != v) for v, ys in children.items()}) }\n"
     yield f"PARENTS = {model.marginalized}\n"
-    yield f"ORDER = {tuple(step.variable for step in model.eliminations())}\n"
 
 
 def _nodes(tree: Tree) -> Iterator[str]:

@@ -103,10 +103,7 @@ def _posterior(codes):
 
 STEPS: Final = {
     "densities": "    joint = _add_densities(joint, codes)\n",
-    "marginalized": (
-        "    if any(codes[x] is None for x in PARENTS):\n"
-        "        joint = [a + _marginalized(codes, c) for c, a in enumerate(joint)]\n"
-    ),
+    "marginalized": ("    if any(codes[x] is None for x in PARENTS):\n        joint = _add_marginalized(joint, codes)\n"),
     "constant": "    for table in CONSTANT:\n        joint = _add_table(joint, codes, table)\n",
     "fallback": "    if max(joint) == -inf:\n        joint = _fallback(codes)\n",
     "temperature": "    joint = [TEMPERATURE * a for a in joint]\n",
@@ -136,51 +133,62 @@ JOINT_STEP: Final = """    if any(codes[x] is None for x in CONTINUOUS):
 """
 
 JOINT: Final = '''
+def _minus_products(value, first, second):
+    for a, b in zip(first, second):
+        value -= a * b
+    return value
+
+
 def _joint_density(codes, means, covariances):
     """Return the log-density of the observed continuous columns in a class, by the Cholesky root of their covariances."""
     observed = [i for i, x in enumerate(CONTINUOUS) if codes[x] is not None]
     root, distances, result = [], [], 0.0
     for i in observed:
-        row = []
+        row, difference = [], codes[CONTINUOUS[i]] - means[i]
         for j, other in enumerate(root):
-            row.append((covariances[i][observed[j]] - sum(a * b for a, b in zip(row, other))) / other[j])
-        rest = covariances[i][i] - sum(a * a for a in row)
+            row.append(_minus_products(covariances[i][observed[j]], row, other) / other[j])
+        rest = _minus_products(covariances[i][i], row, row)
         if not rest > 0:
             raise ValueError("the covariances of the observed columns are singular")
-        row.append(sqrt(rest))
-        distance = (codes[CONTINUOUS[i]] - means[i] - sum(a * b for a, b in zip(row, distances))) / row[-1]
-        root.append(row)
+        distance = _minus_products(difference, row, distances) / sqrt(rest)
+        root.append(row + [sqrt(rest)])
         distances.append(distance)
         distance = min(max(distance, -FAR), FAR)
-        result -= 0.5 * (log(2 * pi) + distance * distance) + log(row[-1])
+        result -= 0.5 * (log(2 * pi) + distance * distance) + log(sqrt(rest))
     return result
 
 '''
 
 MARGINALIZED: Final = '''
-def _marginalized(codes, c):
-    """Return the logarithm, in class c, of the product of the tables with missing members, summed over their states."""
+def _add_marginalized(joint, codes):
+    """Add the logarithms of the products of the tables with missing members, summed over their states.
+
+    Missing variables that occur in common tables are one group; each group is added by itself, in the order of the library.
+    """
     hidden, summing_to_one = _hidden(codes)
-    factors = []
-    for variable, members, strides, logs in TABLES:
-        free = [m for m in members if m in hidden]
-        if free and variable not in summing_to_one and CARDS[variable] > 1:
-            first = sum(codes[m] * s for m, s in zip(members, strides) if m not in hidden)
-            steps = [s for m, s in zip(members, strides) if m in hidden]
-            factors.append((free, {{
-                states: _by_class(logs[first + sum(a * b for a, b in zip(states, steps))])[c]
-                for states in product(*(range(CARDS[m]) for m in free))
-            }}))
-    for h in ORDER:
-        if h in hidden:
+    tables = [
+        (variable, {{m for m in members if m in hidden}}, members, strides, logs)
+        for variable, members, strides, logs in TABLES
+        if variable not in summing_to_one and CARDS[variable] > 1
+    ]
+    while hidden:
+        group, added = set(), {{min(hidden)}}
+        while added:
+            group |= added
+            added = {{h for _, free, *_ in tables if free & added for h in free}} - group
+        hidden -= group
+        factors = [_factor(codes, *table) for table in tables if table[1] & group]
+        for h in _order(group, [set(free) for free, _ in factors]):
             used = [factor for factor in factors if h in factor[0]]
             factors = [factor for factor in factors if h not in factor[0]] + [_summed(used, h)]
-    return sum(message[()] for _, message in factors)
+        total = _added(message[()] for _, message in factors)
+        joint = [a + b for a, b in zip(joint, total)]
+    return joint
 
 
 def _hidden(codes):
     """Return the missing variables with an observed descendant, and the others, whose tables sum to one."""
-    missing = {{table[0] for table in TABLES if table[0] >= 0 and codes[table[0]] is None}}
+    missing = {{table[0] for table in TABLES if table[0] >= 0 and CARDS[table[0]] > 1 and codes[table[0]] is None}}
     hidden = set(missing)
     for v, *_ in reversed(TABLES):
         if v in hidden and not any(y in hidden or (y not in missing and CARDS[y] > 1) for y in CHILDREN[v]):
@@ -188,23 +196,64 @@ def _hidden(codes):
     return hidden, missing - hidden
 
 
+def _factor(codes, _, free, members, strides, logs):
+    """Return the hidden members of a table, and its logarithms by their states, the other members observed."""
+    first = sum(codes[m] * s for m, s in zip(members, strides) if m not in free)
+    steps = [s for m, s in zip(members, strides) if m in free]
+    free = [m for m in members if m in free]
+    cells = product(*(range(CARDS[m]) for m in free))
+    return free, {{states: _by_class(logs[first + sum(a * b for a, b in zip(states, steps))]) for states in cells}}
+
+
+def _order(group, scopes):
+    """Return the variables of a group in the order in which they are summed over, the smallest tables first."""
+    order = []
+    while group:
+        cliques = {{h: set().union(*(scope for scope in scopes if h in scope)) for h in group}}
+        best = min(group, key=lambda h: (_cells(cliques[h]), h))
+        if _cells(cliques[best]) * len(CLASSES) > {cells}:
+            raise ValueError("too many values are missing together: the sum over their states is too large")
+        order.append(best)
+        scopes = [scope for scope in scopes if best not in scope] + [cliques[best] - {{best}}]
+        group = group - {{best}}
+    return order
+
+
+def _cells(variables):
+    cells = 1
+    for v in variables:
+        cells *= CARDS[v]
+    return cells
+
+
 def _summed(factors, h):
     """Return the product of factors, summed over the states of h, in logarithms."""
     scope = sorted({{v for variables, _ in factors for v in variables}} - {{h}})
-    cells = CARDS[h] * len(CLASSES)
-    for v in scope:
-        cells *= CARDS[v]
-    if cells > {cells}:
-        raise ValueError("too many values are missing together: their sum needs %d terms" % cells)
     message = {{}}
     for states in product(*(range(CARDS[v]) for v in scope)):
         state_of = dict(zip(scope, states))
         terms = []
         for state_of[h] in range(CARDS[h]):
-            terms.append(sum(logs[tuple(state_of[v] for v in variables)] for variables, logs in factors))
-        top = max(terms)
-        message[states] = top if top == -inf else top + log(sum(exp(term - top) for term in terms))
+            terms.append(_added(logs[tuple(state_of[v] for v in variables)] for variables, logs in factors))
+        message[states] = [_log_sum(by_class) for by_class in zip(*terms)]
     return scope, message
+
+
+def _added(terms):
+    """Return sums by class. The function sum() of Python 3.12 and later rounds differently."""
+    result = None
+    for term in terms:
+        result = term if result is None else [a + b for a, b in zip(result, term)]
+    return result
+
+
+def _log_sum(logs):
+    top, total = max(logs), 0.0
+    if top == -inf:
+        return top
+    for a in logs:
+        total += exp(a - top)
+    return log(total) + top
 
 '''
 
