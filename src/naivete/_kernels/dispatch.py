@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -101,9 +100,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
 @cache
 def loaded() -> ctypes.CDLL | None:
     """Return the compiled library, None if it is not installed or cannot be loaded."""
-    path = Path(__file__).with_name("libkernels.dll" if os.name == "nt" else "libkernels.so")
+    path = os.path.join(os.path.dirname(__file__), "libkernels.dll" if os.name == "nt" else "libkernels.so")  # noqa: PTH118, PTH120
     try:
-        library = ctypes.CDLL(str(path)) if path.exists() else None
+        library = ctypes.CDLL(path) if os.path.exists(path) else None  # noqa: PTH110
         for name, (result, arguments) in _SIGNATURES.items() if library else ():
             function = getattr(library, f"naivete_{name}")
             function.restype, function.argtypes = result, arguments

@@ -14,12 +14,12 @@ from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
 from naivete.network.network import Network
-from naivete.network.smoothing import Prior
 from naivete.variables import Name
 
 if TYPE_CHECKING:
     from naivete.counts.bias import Bias
     from naivete.counts.counts import Counts
+    from naivete.network.smoothing import Prior
 
 __all__ = ["FAN", "KDB", "SKDB", "TAN", "Full", "KNaive", "NaiveBayes"]
 

@@ -32,13 +32,13 @@ from naivete.encoding.encoder import DENSITIES, Encoder
 from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.inference.derived_predictor import predictor_of
 from naivete.network.network import Network, Structure
-from naivete.network.smoothing import Prior, smoothing_of
 from naivete.storage.canonical_json import expect_keys
 from naivete.variables import CLASS, Variables
 
 if TYPE_CHECKING:
     from naivete.classifiers.batches import KeptCases
     from naivete.counts.counts import Counts
+    from naivete.network.smoothing import Prior
 
 __all__ = ["NetworkClassifier"]
 
@@ -236,6 +236,8 @@ class NetworkClassifier(
         ParameterError
             If a parameter is not valid.
         """
+        from naivete.network.smoothing import smoothing_of
+
         encoder = super().checked_encoder()
         smoothing_of(self.smoothing)
         self._check_densities(encoder.numbers in DENSITIES)

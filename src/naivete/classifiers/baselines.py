@@ -9,10 +9,10 @@ from naivete.classifiers.class_weights import ClassWeight
 from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.network.network import Network
-from naivete.network.smoothing import Prior
 
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
+    from naivete.network.smoothing import Prior
 
 __all__ = ["Lookup", "Majority"]
 

@@ -29,13 +29,19 @@ def complete_docstring(cls: type, base: type) -> None:
         return
     sections, general = _sections(cls.__doc__), _described(base)
     own = {title: _entries(sections.get(title, "")) for title in general}
-    wanted = {"Parameters": [*inspect.signature(cls).parameters], "Attributes": [*{**own["Attributes"], **general["Attributes"]}]}
+    wanted = {"Parameters": _parameters(cls), "Attributes": [*{**own["Attributes"], **general["Attributes"]}]}
     for title, names in wanted.items():
         entries = {**general[title], **own[title]}
         sections[title] = "\n".join(dict.fromkeys(entries[name] for name in names if name in entries))
     order = ["", "Parameters", "Attributes", *(title for title in sections if title not in ("", *wanted))]
     texts = [f"{title}\n{'-' * len(title)}\n{sections[title]}" if title else sections[title] for title in order]
     cls.__doc__ = "\n\n".join(texts) + "\n"
+
+
+def _parameters(cls: type) -> tuple[str, ...]:
+    """Return the names of the parameters of the constructor; `inspect.signature` would take most of the time of an import."""
+    code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
+    return () if code is None else code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
 
 @cache

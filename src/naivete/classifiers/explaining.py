@@ -16,7 +16,6 @@ from naivete.encoding.column_codes import Encoded
 from naivete.errors import ParameterError, quoted
 from naivete.inference.predictor import argmax_class
 from naivete.network.network import Network
-from naivete.network.smoothing import smoothing_of
 
 if TYPE_CHECKING:  # learning and predicting need none of these
     from naivete.display.explanation import Explanation
@@ -234,6 +233,7 @@ class ExplainingMixin(ABC):
             The number of cases and the smoothing.
         """
         from naivete.inference.certainty import Training
+        from naivete.network.smoothing import smoothing_of
 
         smoothing, known_prior = smoothing_of(getattr(self, "smoothing", 0.0)), getattr(self, "prior", None) is not None
         return Training(self.cases_, smoothing, known_prior) if hasattr(self, "cases_") else None

@@ -28,7 +28,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -104,7 +103,7 @@ def model_bytes(model: Model) -> bytes:
 
 def read_model(path: str | os.PathLike[str]) -> Model:
     """Load a model; an error is raised about a file that is not exactly as naivete writes it, whatever its name."""
-    return model_from_bytes(FORMAT.read(Path(path), advice=_NEW_COPY), str(path))
+    return model_from_bytes(FORMAT.read(os.fspath(path), advice=_NEW_COPY), str(path))
 
 
 def model_from_bytes(data: bytes, where: str = "model") -> Model:

@@ -13,12 +13,12 @@ from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
 from naivete.network.network import Network, Structure
-from naivete.network.smoothing import Prior
 from naivete.variables import Name
 
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
     from naivete.learners.hidden.hidden_naive import LearnedHidden
+    from naivete.network.smoothing import Prior
 
 __all__ = ["HiddenNaive", "JoinedNaive", "Recursive"]
 

@@ -51,7 +51,7 @@ _Term: TypeAlias = "_Small | _Large | _Density | RowSum"
 def prepared_tables(model: NetworkClassifier) -> PreparedTables | None:
     """Return the tables of a fitted classifier; None if its predictions are not a sum over tables and normal densities."""
     try:
-        form = sum_of_tables(model)
+        form = sum_of_tables(model, title="")
     except (ParameterError, ResourceError):
         return None
     return (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from naivete.classifiers.model_file import Model, model_bytes, read_model
 from naivete.classifiers.registry import BY_WORD, entry_of
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError, NaiveteError, ParameterError, close_matches, quoted
-from naivete.network.smoothing import ClarkNiblett, Lidstone, MEstimate, smoothing_of
 from naivete.storage.canonical_json import FieldError
 from naivete.variables import CLASS
 
@@ -67,6 +65,8 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
     ...     print(load(Path(folder, "model.nvt")))
     NaiveBayes()
     """
+    from pathlib import Path
+
     from naivete.storage.atomic import atomic_write
 
     model = model_of(classifier)
@@ -299,6 +299,8 @@ def _plain_function(name: str, value: Any) -> str:
 
 
 def _plain_smoothing(value: Any) -> float | str:
+    from naivete.network.smoothing import ClarkNiblett, Lidstone, MEstimate, smoothing_of
+
     smoothing = smoothing_of(value)
     if isinstance(smoothing, Lidstone):
         return float(smoothing.alpha)

@@ -12,11 +12,11 @@ from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, quoted
 from naivete.network.network import Network
-from naivete.network.smoothing import Prior
 
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
     from naivete.learners.feature_selection import Learner
+    from naivete.network.smoothing import Prior
 
 __all__ = ["K2AS", "InfoAS", "SelectiveNaive"]
 

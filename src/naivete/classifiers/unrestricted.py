@@ -13,11 +13,11 @@ from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
 from naivete.network.network import Network
-from naivete.network.smoothing import Prior
 from naivete.variables import CLASS, Name
 
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
+    from naivete.network.smoothing import Prior
 
 __all__ = ["CB", "K2", "PC", "HillClimb"]
 

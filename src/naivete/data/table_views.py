@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 from naivete.errors import ParameterError, library, quoted
@@ -118,6 +117,8 @@ class TableViews:
 
     def _repr_html_(self) -> str:
         """Return the first rows as an HTML table, for notebooks."""
+        from html import escape
+
         shown = self.columns[:COLUMNS]
         more = ["…"] * (len(self.columns) > len(shown))
         values = [list(column) for column in self.head(ROWS).columns[:COLUMNS]]
@@ -129,6 +130,8 @@ class TableViews:
 
 
 def _row(tag: str, cells: Sequence[object]) -> str:
+    from html import escape
+
     return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
 
 

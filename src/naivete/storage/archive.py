@@ -16,7 +16,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from naivete.errors import NaiveteError, quoted
@@ -208,7 +207,7 @@ def _entry_at(data: bytes, offset: int) -> _Entry:
     return entry
 
 
-def read_bytes(path: Path, check: Callable[[bytes], None], limit: int) -> bytes:
+def read_bytes(path: str | os.PathLike[str], check: Callable[[bytes], None], limit: int) -> bytes:
     """Return the content of a file.
 
     Parameters
@@ -218,9 +217,9 @@ def read_bytes(path: Path, check: Callable[[bytes], None], limit: int) -> bytes:
     limit : the largest size in bytes; a DamagedError is raised above it.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
             raise DamagedError("not a regular file")
-        with path.open("rb") as file:
+        with open(path, "rb") as file:  # noqa: PTH123
             check(file.read(64))
             size = os.fstat(file.fileno()).st_size
             if size > limit:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
-from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from naivete.errors import FileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 try:
     import fcntl
@@ -57,6 +57,7 @@ def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool =
     overwrite : whether an existing file may be replaced.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     atomic_write(Path(folder, "a.bin"), [b"ab", b"cd"])
     ...     Path(folder, "a.bin").read_bytes()
@@ -76,10 +77,10 @@ def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool =
         raise file_error(path, "cannot be written", error) from error
 
 
-def file_error(path: Path, problem: str, error: OSError, advice: str | None = None) -> FileError:
+def file_error(path: str | os.PathLike[str], problem: str, error: OSError, advice: str | None = None) -> FileError:
     """Return an error of the operating system as a FileError: the file, the problem, the reason and the next step.
 
-    >>> file_error(Path("a.nvt"), "cannot be written", OSError(errno.ENOSPC, "No space left on device"))
+    >>> file_error("a.nvt", "cannot be written", OSError(errno.ENOSPC, "No space left on device"))
     FileError('a.nvt: cannot be written: No space left on device; free some space and try again')
     """
     todo = advice or _ADVICE.get(error.errno or 0, _UNTOUCHED)
@@ -90,6 +91,8 @@ def file_error(path: Path, problem: str, error: OSError, advice: str | None = No
 
 def _resolved(path: Path) -> Path:
     try:
+        from pathlib import Path
+
         return Path(path).resolve()
     except (ValueError, RuntimeError) as error:  # a zero byte, or a loop of links
         raise OSError(errno.EINVAL, str(error)) from error
@@ -141,7 +144,7 @@ def _temporary(target: Path) -> Iterator[tuple[FileIO, Path]]:
 
 def _created(target: Path) -> tuple[FileIO, Path]:
     while True:
-        temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
+        temporary = target.with_name(f"{_prefix(target)}{os.urandom(8).hex()}.tmp")
         descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
         file = os.fdopen(descriptor, "wb", buffering=0)
         try:
@@ -173,6 +176,8 @@ def _discard(file: FileIO, temporary: Path) -> None:
 
 def _prefix(target: Path) -> str:
     """How the names of the temporary files of a target begin: short whatever the length of its name."""
+    import hashlib
+
     return f".nvt-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
 
 

@@ -6,9 +6,9 @@ their values follow as .npy members (see `values`), and then the checksums (see 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from naivete.errors import ModelFileError
@@ -85,7 +85,7 @@ class Format:
         except FieldError as error:
             raise self._refusal(error, where, version) from None
 
-    def read(self, path: Path, *, advice: str) -> bytes:
+    def read(self, path: str | os.PathLike[str], *, advice: str) -> bytes:
         """Return the bytes of a file, if it begins like an archive of this format and is not too large."""
         try:
             return read_bytes(path, lambda data: self._check_start(data, str(path), advice), self.limits.file_bytes)

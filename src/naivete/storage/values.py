@@ -22,15 +22,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.errors import ParameterError, quoted
 from naivete.storage.canonical_json import FieldError, expect, expect_keys, label, shown, whole
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["decoded", "encoded", "record"]
 
@@ -114,6 +116,11 @@ def _check_keys(keys: Sequence[Any]) -> None:
         raise FieldError("", f"more than {_COLLISIONS} keys of a dict have the same hash")
 
 
+def _is_fraction(kind: type) -> bool:
+    """Return whether this is the type of fractions, whose import takes longer than to read a model."""
+    return (kind.__module__, kind.__qualname__) == ("fractions", "Fraction")
+
+
 def _check_fraction(*parts: int) -> None:
     if max(part.bit_length() for part in parts) > _FRACTION_BITS:
         raise FieldError("", f"a fraction of more than {_FRACTION_BITS} bits cannot be stored")
@@ -163,7 +170,9 @@ class _Encoder:
         kind = type(value)
         if kind in (str, bool) or value is None or (kind is int and value in _INTEGERS) or (kind is float and math.isfinite(value)):
             return value
-        encode = _ENCODERS.get(kind) or (_Encoder._record if kind in _RECORDS else None)
+        encode = _ENCODERS.get(kind) or (
+            _Encoder._record if kind in _RECORDS else _Encoder._fraction if _is_fraction(kind) else None
+        )
         if encode is None:
             raise FieldError("", f"a value of type {kind.__name__} cannot be stored, only {_KNOWN}")
         if self.depth > _DEPTH:
@@ -206,7 +215,6 @@ class _Encoder:
 _ENCODERS: Final[dict[type, Callable[[_Encoder, Any], Any]]] = {
     int: lambda _, value: {"$int": format(value, "x")},
     float: lambda _, value: {"$float": str(value)},
-    Fraction: _Encoder._fraction,
     list: _Encoder._list,
     tuple: lambda encoder, values: {"$tuple": encoder._list(values)},
     dict: _Encoder._dict,
@@ -277,6 +285,8 @@ class _Decoder:
             raise FieldError("", f"not a record {word!r}: {type(error).__name__}: {str(error)[:200]}") from error
 
     def _fraction(self, coded: Any) -> Fraction:
+        from fractions import Fraction
+
         parts = self._list(coded)
         if len(parts) != 2 or not type(parts[0]) is type(parts[1]) is int:
             raise FieldError("", "a fraction is not a list of two integers")

@@ -12,8 +12,6 @@ from naivete._kernels.codes import Numbers
 from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.explaining import one_network_classifiers
 from naivete.classifiers.export.tabular_form import MARGINALIZED, REFUSED, Gaussian, Input, SumOfTables, Table, strides
-from naivete.classifiers.specification import spec_of
-from naivete.display.page import model_title
 from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.inference.elimination import log
 from naivete.inference.predictor import Predictor
@@ -32,20 +30,30 @@ MOST_CELLS: Final = 1 << 20
 """The largest number of values of all tables in an exported file, about 20 MB."""
 
 
-def sum_of_tables(model: NetworkClassifier | Network) -> SumOfTables:
+def sum_of_tables(model: NetworkClassifier | Network, *, title: str | None = None) -> SumOfTables:
     """Return a fitted classifier or a network as a sum over tables; raise an error if its predictions are not such a sum.
 
     Parameters
     ----------
     model : the classifier, whose predictions come from one network without kernel densities; or such a network, with which
         values that are no states are marginalized.
+    title : the title; by default the model with its parameters.
     """
     if isinstance(model, Network):
-        return _sum_of_tables(model, model_title("Network", model.name(CLASS)), "marginalise", 1.0)
+        return _sum_of_tables(model, _title(model) if title is None else title, "marginalise", 1.0)
     _check_model(model)
-    parameters = ", ".join(f"{name}={value}" for name, value in spec_of(model).parameters.items())
-    title = model_title(type(model).__name__, model.network_.name(CLASS), parameters)
+    title = _title(model) if title is None else title
     return _sum_of_tables(model.network_, title, model._encoder().unseen, float(getattr(model, "temperature_", 1.0)))
+
+
+def _title(model: NetworkClassifier | Network) -> str:
+    from naivete.classifiers.specification import spec_of
+    from naivete.display.page import model_title
+
+    if isinstance(model, Network):
+        return model_title("Network", model.name(CLASS))
+    parameters = ", ".join(f"{name}={value}" for name, value in spec_of(model).parameters.items())
+    return model_title(type(model).__name__, model.network_.name(CLASS), parameters)
 
 
 def _sum_of_tables(network: Network, title: str, unseen: str, temperature: float) -> SumOfTables:
