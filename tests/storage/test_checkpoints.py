@@ -666,7 +666,7 @@ def test_files_that_cannot_be_read_or_removed(tmp_path: Path, monkeypatch: pytes
 
     begun(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", refuse)
+        patch.setattr("naivete.storage.archive.open", refuse, raising=False)
         with pytest.raises(FileError, match=r"checkpoint\.nvc: cannot be read: Permission denied"):
             resumed(tmp_path)
     with Checkpoint(tmp_path, FINGERPRINT) as checkpoint, monkeypatch.context() as patch:
