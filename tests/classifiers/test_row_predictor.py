@@ -175,6 +175,23 @@ def test_values_are_treated_as_in_a_table(model: TAN) -> None:
         strict({"x0": "z", "x1": 1, "x2": True})
 
 
+def test_whole_numbers_that_floats_cannot_hold() -> None:
+    rows = [{"id": 2**53 + i % 3, "b": "xyx"[i % 3]} for i in range(30)]
+    y = [i % 3 == 1 for i in range(30)]
+    table = pd.DataFrame(rows)
+    one, two = NaiveBayes().fit(rows, y), NaiveBayes().fit(table, y)
+    assert one.schema_ == two.schema_
+    expected = two.predict_proba(table)
+    close(one.predict_proba(rows), expected)
+    for i in range(3):
+        for X in (rows[i], [rows[i]], table[i : i + 1]):
+            close(two.predict_proba(X), expected[i : i + 1])
+        close(two.row_predictor().probabilities(rows[i]), expected[i])
+    with_missing = NaiveBayes().fit([*rows, {"b": "x"}], [*y, True])
+    assert with_missing.schema_[0].states == (2**53, 2**53 + 1, 2**53 + 2)
+    close(with_missing.predict_proba([rows[1], {"b": "x"}])[0], with_missing.predict_proba(rows[1])[0])
+
+
 def test_rows_that_do_not_fit_are_refused() -> None:
     model = NaiveBayes().fit([["a", 1.5], ["b", 2.5], ["a", 3.5]] * 20, ["no", "yes", "no"] * 20)
     predict = model.row_predictor()

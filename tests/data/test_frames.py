@@ -115,7 +115,6 @@ def test_one_and_true_and_text_are_three_states() -> None:
         (datetime(2020, 1, 1), DataTypeError, "turn dates into numbers"),
         (np.datetime64("2020-01-01"), DataTypeError, "turn dates into numbers"),
         (float("inf"), DataError, "infinity"),
-        (2**53 + 1, DataError, "beyond 2\\*\\*53"),
         (10**400, DataError, "beyond 2\\*\\*53"),
     ],
     ids=lambda v: type(v).__name__ if not isinstance(v, (str, type)) else None,
@@ -128,6 +127,21 @@ def test_cells_that_are_no_values_are_refused_with_column_and_row(value: Any, er
     for container in (cells, frame):
         with pytest.raises(error, match=rf"X: column 'x1', row 2: .*{hint}"):
             table_of(container)
+
+
+def test_integers_that_floats_cannot_hold_stay_exact() -> None:
+    for values, states in (([2, 2**53 + 1, -(2**62) - 1], None), ([2, None, 2**53 + 1], (2, 2**53 + 1))):
+        records = [{"a": value} for value in values]
+        for container in (
+            records,
+            np.array([[value] for value in values], object),
+            pd.DataFrame({"a": pd.Series(values, dtype=object)}),
+        ):
+            (column,) = table_of(container).columns
+            assert [*column] == values
+            assert column.states == states
+    with pytest.raises(DataError, match="row 2: 9007199254740993 is beyond 2\\*\\*53"):
+        table_of([{"a": 1.5}, {"a": 2**53 + 1}])
 
 
 def test_infinity_is_refused_everywhere() -> None:

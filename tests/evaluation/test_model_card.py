@@ -78,6 +78,17 @@ def test_the_measures_are_those_of_the_test_cases() -> None:
     assert "*Not evaluated." in model_card(model)
 
 
+def test_test_cases_of_one_class() -> None:
+    frame, labels = patients()
+    model = naivete.TAN().fit(frame, labels)
+    ill = frame[labels == "ill"]
+    card = section(model_card(model, test=(ill, ["ill"] * len(ill))), "Evaluation")
+    assert "| area under the ROC curve (mean over the classes) | cannot be computed: all test cases are of one class |" in card
+    (row,) = (cells(line) for line in card.splitlines() if line.startswith("| ill"))
+    assert (row[3], row[5]) == ("-", "-")
+    assert "On 1 test case (SHA-256" in model_card(model, test=(ill[:1], ["ill"]))
+
+
 def test_numbers_as_labels_and_weights() -> None:
     frame, labels = patients()
     numbers = (labels == "ill").astype(int)

@@ -18,7 +18,7 @@ from naivete.errors import ParameterError
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
-from naivete.network.smoothing import Backoff, ClarkNiblett, Lidstone, MEstimate, smoothing_of
+from naivete.network.smoothing import Backoff, ClarkNiblett, Lidstone, MEstimate, prior_probabilities, smoothing_of
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of, chunked, counted, identical, many_threads, probability
 from tests.strategies import some_cases, structures
@@ -170,6 +170,21 @@ def test_the_class_may_have_parents() -> None:
     assert network.cpts[0].tolist() == [3 / 7, 4 / 7]
     for smoothing in SMOOTHINGS:
         assert isinstance(estimate(Counts(training), {CLASS: (0,), 0: (), 1: (CLASS,)}, smoothing), Network)
+
+
+@pytest.mark.parametrize(
+    "prior", [{0: 0, 1: 0}, {0: -1, 1: 2}, {0: np.nan, 1: 1}, {0: "a", 1: 1}, {0: 1e308, 1: 1e308}, {0: [1], 1: 1}]
+)
+def test_shares_that_cannot_be_normalized(prior: Any) -> None:
+    with pytest.raises(ParameterError, match="the shares are finite numbers, none below 0 and not all of them 0"):
+        prior_probabilities(prior, [0, 1])
+
+
+def test_a_prior_by_label_is_normalized() -> None:
+    assert prior_probabilities({"a": 3, "b": 1}, ["b", "a"]).tolist() == [0.25, 0.75]
+    assert prior_probabilities({0: 0.1, 1: 0.9}, [0, 1]).tolist() == [0.1, 0.9]  # the same bits
+    with pytest.raises(ParameterError, match="a share for each of the classes"):
+        prior_probabilities({"a": 1}, ["a", "b"])
 
 
 def test_a_given_prior_replaces_the_frequencies() -> None:

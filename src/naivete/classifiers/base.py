@@ -68,8 +68,8 @@ class NetworkClassifier(
         rule, 0 maximum likelihood); other methods are "m-estimate", "friedman", "clark-niblett" and "backoff", which may be
         followed by a number as in "m-estimate:3".
     prior : "uniform", sequence of float, dict or None, default=None
-        P(c) for every class: a sequence in the order of `classes_`, a dict from labels to probabilities, or "uniform"; by default
-        the relative frequencies.
+        P(c) for every class: a sequence in the order of `classes_`, a dict from labels to numbers, which are divided by their sum,
+        or "uniform"; by default the relative frequencies.
     calibration : {"leave-one-out"} or None, default=None
         "leave-one-out" raises all posterior probabilities to the power of one temperature, which minimizes the log loss in exact
         leave-one-out on the training rows; it takes one pass more and changes no predicted class. By default the probabilities are

@@ -247,7 +247,7 @@ def _from_objects(name: Name, values: list[Any], source: str) -> Column:
     if all(issubclass(t, (bool, np.bool_)) for t in present):
         return _from_states(name, [None if _is_missing(v) else bool(v) for v in values])
     if all(issubclass(t, numbers.Real) and not issubclass(t, (bool, np.bool_)) for t in present):
-        return Column(name, _numbers(name, values, source))
+        return _from_large_integers(name, values) or Column(name, _numbers(name, values, source))
     for row, value in enumerate(values):
         if isinstance(value, (float, np.floating)) and math.isinf(value):
             raise DataError(_infinite(name, row, value, source))
@@ -275,9 +275,24 @@ def _check_type(t: type, name: Name, values: list[Any], source: str) -> None:
     )
 
 
+def _from_large_integers(name: Name, values: list[Any]) -> Column | None:
+    """Return a column of 64-bit integers that floats cannot hold, as states if some are missing; None for all other columns."""
+    present = [value for value in values if not _is_missing(value)]
+    exact = all(isinstance(value, numbers.Integral) and -(2**63) <= int(value) < 2**63 for value in present)
+    if not exact or not _beyond_floats(present):
+        return None
+    if len(present) == len(values):
+        return Column(name, np.array(values, np.int64))
+    return _from_states(name, [None if _is_missing(value) else int(value) for value in values])
+
+
+def _beyond_floats(values: Iterable[Any]) -> bool:
+    return any(abs(int(value)) > LARGEST_EXACT for value in values)
+
+
 def _numbers(name: Name, values: list[Any], source: str) -> NDArray[np.float64]:
     for row, value in enumerate(values):
-        if isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST_EXACT:
+        if isinstance(value, numbers.Integral) and _beyond_floats([value]):
             raise DataError(
                 f"{source}: column {quoted(name)}, row {row + 1}: {quoted(value)} is beyond 2**53 and would lose "
                 "digits as a number; pass such identifiers as text"

@@ -37,6 +37,9 @@ _MEASURES: Final = {
     "calibration_error": "expected calibration error (10 bins)",
 }
 _BY_CLASS: Final = ("precision", "recall", "specificity", "f1", "roc_auc")
+_NEEDS_OTHERS: Final = ("specificity", "roc_auc")
+"""The measures of a class that need test cases of other classes."""
+ONE_CLASS: Final = "cannot be computed: all test cases are of one class"
 _POLICIES: Final = {
     "marginalise": "treated as a missing value, with a warning",
     "smooth": "one state of its own",
@@ -278,14 +281,21 @@ def _names(model: NetworkClassifier, features: Any) -> str:
 def _evaluation_lines(result: HeldOutMeasures | None) -> list[str]:
     if result is None:
         return ["*Not evaluated. Pass labelled cases that the model was not trained on.*"]
-    rows = [[text, f"{result.measures[name]:.4f}"] for name, text in _MEASURES.items()]
+    one_class = len(result.by_class) == 1
+    rows = [
+        [text, ONE_CLASS if one_class and name == "roc_auc" else f"{result.measures[name]:.4f}"] for name, text in _MEASURES.items()
+    ]
     by_class = [
-        [markdown_text(label), *(f"{values[name]:.4f}" for name in _BY_CLASS), number_text(values["support"], 12)]
+        [
+            markdown_text(label),
+            *("-" if one_class and name in _NEEDS_OTHERS else f"{values[name]:.4f}" for name in _BY_CLASS),
+            number_text(values["support"], 12),
+        ]
         for label, values in result.by_class.items()
     ]
     weight = "" if result.weight == result.rows else f" with a total weight of {number_text(result.weight, 12)}"
     return [
-        f"On {result.rows:,} test cases{weight} (SHA-256 `{result.data}`):",
+        f"On {result.rows:,} test case{'s' * (result.rows != 1)}{weight} (SHA-256 `{result.data}`):",
         "",
         *markdown_table(["measure", "value"], rows),
         "",

@@ -218,23 +218,34 @@ def prior_probabilities(prior: Prior, labels: Sequence[State]) -> Numbers:
 
     Parameters
     ----------
-    prior : a sequence with a probability for every class, a mapping from the labels to probabilities, or "uniform".
+    prior : a sequence with a probability for every class, a mapping from the labels to numbers that are divided by their sum, or
+        "uniform".
     labels : the class labels.
 
-    >>> prior_probabilities({"ill": 0.25, "well": 0.75}, ["ill", "well"]).tolist(), prior_probabilities("uniform", [0, 1]).tolist()
+    >>> prior_probabilities({"ill": 1, "well": 3}, ["ill", "well"]).tolist(), prior_probabilities("uniform", [0, 1]).tolist()
     ([0.25, 0.75], [0.5, 0.5])
     """
     if isinstance(prior, Mapping):
         if set(prior) != set(labels):
-            raise ParameterError(
-                f"prior={quoted(dict(prior))}: a probability for each of the classes {quoted(list(labels))} is needed"
-            )
-        return checked_prior([prior[label] for label in labels], len(labels))
+            raise ParameterError(f"prior={quoted(dict(prior))}: a share for each of the classes {quoted(list(labels))} is needed")
+        return _normalized_shares(prior, labels)
     if isinstance(prior, str):
         if prior != "uniform":
             raise ParameterError(f"prior={quoted(prior)}: choose 'uniform', or pass the probabilities of the classes")
         return np.full(len(labels), 1 / len(labels))
     return checked_prior(prior, len(labels))
+
+
+def _normalized_shares(prior: Mapping[State, float], labels: Sequence[State]) -> Numbers:
+    """Return the numbers of a mapping divided by their sum; those that sum to one stay as they are."""
+    try:
+        shares = np.array([prior[label] for label in labels], np.float64)
+        total = math.fsum(shares.tolist()) if np.all(shares >= 0) else 0.0
+    except (TypeError, ValueError, OverflowError):
+        total = 0.0
+    if not 0 < total < math.inf:
+        raise ParameterError(f"prior={quoted(dict(prior))}: the shares are finite numbers, none below 0 and not all of them 0")
+    return shares if abs(total - 1) <= 1e-9 else shares / total
 
 
 def checked_prior(prior: Any, classes: int) -> Numbers:
@@ -244,7 +255,9 @@ def checked_prior(prior: Any, classes: int) -> Numbers:
     except (TypeError, ValueError):
         probabilities = np.empty(0)
     if probabilities.shape != (classes,) or not np.all(probabilities >= 0) or abs(probabilities.sum() - 1) > 1e-9:
-        raise ParameterError(f"prior={quoted(prior)}: {classes} class probabilities that sum to 1 are needed")
+        raise ParameterError(
+            f"prior={quoted(prior)}: {classes} class probabilities that sum to 1 are needed; a dict by label is divided by its sum"
+        )
     return probabilities
 
 

@@ -28,6 +28,26 @@ def test_unknown_formats_and_options() -> None:
         naivete.export(fitted("naive"), "python", tabel="data")
 
 
+@pytest.mark.parametrize(
+    ("to", "name", "value"),
+    [
+        *[("sql", "table", value) for value in (5, None, b"data", ["data", 5], {"data": 1})],
+        *[("sql", "keys", value) for value in (5, None, [5], {"id"})],
+        *[("c", "name", value) for value in (5, None, "1x")],
+        ("onnx", "contributions", 7),
+    ],
+)
+def test_options_of_another_type(to: str, name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"{name}="):
+        naivete.export(fitted("naive"), to, **{name: value})
+
+
+@pytest.mark.parametrize("table", ["", [], ("schema", "")])
+def test_a_table_needs_a_name(table: object) -> None:
+    with pytest.raises(ParameterError, match="the name of a table is needed"):
+        naivete.export(fitted("naive"), "sql", table=table)
+
+
 def test_models_that_are_no_sum_of_tables() -> None:
     X, y = frame(60)
     with pytest.raises(NotFittedError, match="before exporting"):

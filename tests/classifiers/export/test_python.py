@@ -121,6 +121,8 @@ def test_scalars_of_numpy_are_values() -> None:
     row = {"text": "low", "whole": 1, "truth": True, "number": 0.5}
     scalars = {"text": np.str_("low"), "whole": np.int64(1), "truth": np.bool_(True), "number": np.float32(0.5)}
     assert module["predict_proba"](scalars) == module["predict_proba"](row)
+    missing = module["predict_proba"]({})
+    assert module["predict_proba"]({"text": pd.NA, "whole": pd.NA, "truth": pd.NA, "number": pd.NaT}) == missing
     with pytest.raises(ValueError, match="column 'number': inf is not a finite number"):
         module["predict_proba"]({"number": np.float32("inf")})
 

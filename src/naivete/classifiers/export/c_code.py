@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from math import isinf, prod
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from naivete._kernels.codes import Numbers
 from naivete.classifiers.export import c_parts, c_text
@@ -24,7 +24,7 @@ MOST_CONTINUOUS: Final = 64
 _PLAIN: Final = frozenset(b" ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.,:;=+()<>")
 
 
-def c_code(model: SumOfTables, *, name: str = "model") -> str:
+def c_code(model: SumOfTables, *, name: Any = "model") -> str:
     """Return the text of a C file with the function `NAME_predict_proba`.
 
     Parameters
@@ -32,7 +32,7 @@ def c_code(model: SumOfTables, *, name: str = "model") -> str:
     model : the sum over tables.
     name : the prefix of all names in the file.
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name, re.ASCII):
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name, re.ASCII):
         raise ParameterError(f"name={quoted(name)}: a prefix of C names begins with a letter, with letters, digits and _ after it")
     steps = _steps(model)
     if not steps and set(model.hidden) & set(model.marginalized):

@@ -44,6 +44,8 @@ def onnx_model(model: SumOfTables, *, contributions: bool = False) -> bytes:
     contributions : whether there is a fourth output, what each table and density adds to the score of each class, in bits, with
         the shape (rows, tables and densities, classes). The labels of the second axis are in the metadata of the model.
     """
+    if not isinstance(contributions, bool):
+        raise ParameterError(f"contributions={quoted(contributions)}: choose True or False")
     try:
         import onnx
     except ImportError as error:

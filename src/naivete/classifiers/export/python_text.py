@@ -21,9 +21,9 @@ __all__ = [
 DOCSTRING: Final = '''"""A classifier exported by naivete.
 
 `predict_proba(row)` returns the probabilities of CLASSES, and `predict(row)` the most probable class. A row is a dictionary from
-the names of the columns to their values: text, numbers or booleans as in training. A value is missing if it is None, NaN or the
-empty text, or if the row has no such column. Other columns are ignored. Missing values are marginalized exactly. ValueError is
-raised for infinite numbers, for text in numeric columns, and for values that are to be refused.
+the names of the columns to their values: text, numbers or booleans as in training. A value is missing if it is None, NaN, NA of
+pandas or the empty text, or if the row has no such column. Other columns are ignored. Missing values are marginalized exactly.
+ValueError is raised for infinite numbers, for text in numeric columns, and for values that are to be refused.
 
 This file needs Python 3.8 or later, and no other package. The comment below describes the model and its columns.
 """
@@ -42,7 +42,7 @@ def _code(column, value):
         return 0
     if hasattr(value, "item"):
         value = value.item()  # a scalar of NumPy
-    if value is None or value != value or value == "":
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value or value == "":
         return missing
     if isinstance(value, float) and not isfinite(value):
         raise ValueError("column %r: %r is not a finite number" % (name, value))

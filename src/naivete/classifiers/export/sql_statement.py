@@ -45,8 +45,18 @@ def sql_statement(model: SumOfTables, *, table: str | Sequence[str] = "data", ke
     keys : columns of the table that are part of the result.
     """
     _check(model)
-    parts = [table] if isinstance(table, str) else list(table)
-    return "".join(_pieces(model, parts, [keys] if isinstance(keys, str) else list(keys)))
+    parts = _names("table", table)
+    if not parts or not all(parts):
+        raise ParameterError(f"table={quoted(table)}: the name of a table is needed")
+    return "".join(_pieces(model, parts, _names("keys", keys)))
+
+
+def _names(option: str, value: Any) -> list[str]:
+    """Return one or several names as a list; an error is raised about anything else."""
+    names = [value] if isinstance(value, str) else list(value) if isinstance(value, (list, tuple)) else [value]
+    if not all(isinstance(name, str) for name in names):
+        raise ParameterError(f"{option}={quoted(value)}: a name or a list of names is needed, each of them text")
+    return names
 
 
 def identifier(name: object) -> str:
