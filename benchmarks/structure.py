@@ -78,7 +78,8 @@ def judged(data: workloads.Workload, parents: dict[int, list[int]], score: str) 
     """Return the score of a structure and the accuracy of its network, both computed by naivete."""
     from benchmarks.job import counted
     from naivete import Encoder, estimate
-    from naivete.counts.scores import FamilyScores, score_of
+    from naivete.counts.family_scores import FamilyScores
+    from naivete.counts.scores import score_of
     from naivete.inference.predictor import Predictor
     from naivete.learners.k2 import class_last
 

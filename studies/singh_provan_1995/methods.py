@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import C45, CB, K2AS, Counts, Encoder, InfoAS, NaiveBayes, Network, SelectiveNaive, Table, estimate
-from naivete.counts.scores import FamilyScores, score_of
+from naivete.counts.family_scores import FamilyScores
+from naivete.counts.scores import score_of
 from naivete.learners.accuracy import correct
 from naivete.learners.cb import cb
 from naivete.learners.feature_selection import network_on_selected

@@ -60,9 +60,9 @@ def test_questions_are_decided_on_the_cases_with_all_variables_observed(
     p, enough = slow_p(table, kind), counts.total >= 5 * np.prod(cards)
     for alpha in (0.05, 0.5):
         if abs(p - alpha) > 1e-9:
-            decision = data_independence(counts, test=statistic_of(kind), alpha=alpha)([(x, y, tuple(conditions))])
-            assert decision == [bool(enough and p > alpha)]
-    assert enough_cases(counts)(members) == enough
+            decision = data_independence(counts, test=statistic_of(kind), alpha=alpha)(np.array([members]))
+            assert decision.tolist() == [bool(enough and p > alpha)]
+    assert enough_cases(counts)(np.array([members])).tolist() == [enough]
 
 
 def test_with_fewer_than_five_cases_for_a_cell_variables_are_dependent() -> None:
@@ -70,10 +70,12 @@ def test_with_fewer_than_five_cases_for_a_cell_variables_are_dependent() -> None
     other = [0, 0, 1, 1] * 5
     for rows, independent in ((20, True), (19, False)):
         counts = Counts(cases_of([2, 2, 2], [column[:rows], other[:rows], other[:rows]]))
-        assert data_independence(counts, alpha=0.05)([(0, 1, ())]) == [independent]
+        assert data_independence(counts, alpha=0.05)(np.array([[0, 1]])).tolist() == [independent]
     counts = Counts(cases_of([2, 2, 2], [column, other, other]))
-    assert data_independence(counts)([(0, 1, (CLASS,)), (0, 1, ())]) == [False, True]
-    assert counts.passes == 2  # the margins, and one for both questions
+    assert data_independence(counts)(np.array([[0, 1], [0, CLASS]])).tolist() == [True, True]
+    assert counts.passes == 2  # the margins, and one for both tests
+    assert data_independence(counts)(np.array([[0, 1, CLASS]])).tolist() == [False]
+    assert counts.passes == 2  # there are too few cases
 
 
 def test_sparse_tables_give_the_same_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,12 +84,17 @@ def test_sparse_tables_give_the_same_decisions(monkeypatch: pytest.MonkeyPatch) 
     columns[1] = np.where(rng.random(2000) < 0.2, columns[0], columns[1])
     columns[2][rng.random(2000) < 0.2] = -1
     training = cases_of([3] * 4, [c.tolist() for c in columns])
-    questions = [(0, 1, (2,)), (0, 1, (2, CLASS)), (0, 2, (1,)), (2, CLASS, ()), (0, CLASS, (1, 2))]
-    full = [data_independence(Counts(training), test=test, alpha=0.3)(questions) for test in (pearson, g)]
-    monkeypatch.setattr("naivete.counts.counts.FEW_CELLS", 1)
-    monkeypatch.setattr("naivete.counts.counts.DENSE_ROWS", 0)
-    assert [data_independence(Counts(training), test=test, alpha=0.3)(questions) for test in (pearson, g)] == full
-    assert {True, False} == {decision for decisions in full for decision in decisions}
+    rounds = [np.array(tests) for tests in ([(0, 1, 2), (0, 2, 1)], [(0, 1, 2, CLASS), (0, CLASS, 1, 2)], [(2, CLASS)])]
+
+    def decisions() -> list[bool]:
+        independent = [data_independence(Counts(training), test=test, alpha=0.3) for test in (pearson, g)]
+        return [decision for test in independent for tests in rounds for decision in test(tests).tolist()]
+
+    full = decisions()
+    monkeypatch.setattr("naivete.counts.arranged_tables.FEW_CELLS", 1)
+    monkeypatch.setattr("naivete.counts.arranged_tables.DENSE_ROWS", 0)
+    assert decisions() == full
+    assert {True, False} == set(full)
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, float("nan"), "x", None, True, [0.1]], ids=str)

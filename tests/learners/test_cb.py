@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
-from naivete.counts.scores import FamilyScores, score_of
+from naivete.counts.family_scores import FamilyScores
+from naivete.counts.scores import score_of
 from naivete.errors import ParameterError
 from naivete.learners.accuracy import correct
 from naivete.learners.cb import cb

@@ -132,8 +132,8 @@ def test_the_selection_is_the_definition(
         options |= {"stopping_rule": "chi2", "alpha": alpha}
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:  # tables of what occurs instead of full ones
-            patch.setattr("naivete.counts.counts.FEW_CELLS", 1)
-            patch.setattr("naivete.counts.counts.DENSE_ROWS", 0)
+            patch.setattr("naivete.counts.arranged_tables.FEW_CELLS", 1)
+            patch.setattr("naivete.counts.arranged_tables.DENSE_ROWS", 0)
         assert info_selection(Counts(cases(training)), **options) == expected
     network = info_as(Counts(cases(training)), **options)
     assert {v for v, ps in network.parents.items() for v in (v, *ps) if ps} <= {*expected, CLASS}

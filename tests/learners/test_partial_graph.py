@@ -7,13 +7,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.counts.independence import Question
-from naivete.learners import partial_graph as module
-from naivete.learners.partial_graph import PartialGraph, Separators, extended, ordered, remove_edges
+from naivete.learners.partial_graph import PartialGraph, Separators, extended, ordered
 
 quick = settings(deadline=None, max_examples=150)
 
@@ -62,55 +59,6 @@ def test_contradictions_end_in_a_graph_without_cycles(drawn: tuple[PartialGraph,
     assert {tuple(sorted((p, v))) for v, own in parents.items() for p in own} == skeleton
 
 
-@given(tangled(), st.integers(0, 3), st.integers(1, 9))
-@quick
-def test_edges_are_removed_if_any_initial_neighbors_separate(drawn: tuple[PartialGraph, Separators], size: int, most: int) -> None:
-    graph = drawn[0]
-    asked: list[Question] = []
-
-    def independent(questions: list[Question]) -> list[bool]:
-        asked.extend(questions)
-        return [hash((sum(q[:2]), sum(q[2]))) % 3 == 0 for q in questions]
-
-    edges, adjacent = graph.edges, {v: set(own) for v, own in graph.adjacent.items()}
-    wanted = {
-        (a, b): [
-            given
-            for v, w in ((a, b), (b, a))
-            for given in combinations(sorted(adjacent[v] - {w}), size)
-        ]
-        for a, b in edges
-    }  # fmt: skip
-    separators = Separators()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_TESTS", most)
-        tested = remove_edges(graph, size, independent, separators)
-    assert tested == sum(map(bool, wanted.values()))
-    assert len(asked) == len(set(asked))
-    for a, b in edges:
-        telling = [given for given in wanted[a, b] if hash((a + b, sum(given))) % 3 == 0]
-        assert (b in graph.adjacent[a]) == (not telling)
-        if telling:
-            assert separators[frozenset((a, b))] == frozenset(telling[0])
-
-
-def test_what_cannot_be_tested_is_not_even_enumerated() -> None:
-    graph = PartialGraph.complete(range(40))
-    seen = 0
-
-    def testable(members: Any) -> bool:
-        nonlocal seen
-        seen += 1
-        return len(members) < 4
-
-    def never(questions: list[Question]) -> list[bool]:
-        raise AssertionError(f"{len(questions)} questions are asked")
-
-    assert remove_edges(graph, 12, never, Separators(), testable) == 0  # type: ignore[arg-type]
-    assert seen < 2_000_000
-    assert len(graph.edges) == 40 * 39 // 2
-
-
 @given(tangled())
 @quick
 def test_an_order_has_parents_first(drawn: tuple[PartialGraph, Separators]) -> None:
@@ -120,6 +68,21 @@ def test_an_order_has_parents_first(drawn: tuple[PartialGraph, Separators]) -> N
     assert sorted(order) == drawn[0].variables
     assert order[: len(first)] == first
     assert all(order.index(p) < order.index(v) for v, own in parents.items() for p in own)
+
+
+@given(tangled(), st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.booleans()), max_size=40))
+@quick
+def test_what_closes_a_cycle_is_what_a_search_of_all_paths_says(
+    drawn: tuple[PartialGraph, Separators], changes: list[tuple[int, int, bool]]
+) -> None:
+    graph = drawn[0]
+    for a, b, settles in changes:
+        if a in graph.adjacent and b in graph.adjacent[a]:
+            below: set[int] = {b}
+            for _ in graph.variables:
+                below |= {w for v in below for w in graph.adjacent[v] if graph.directed(v, w) and {v, w} != {a, b}}
+            assert graph.closes(a, b) == (a in below)
+            graph.settle(a, b) if settles else graph.orient(a, b)
 
 
 def test_the_third_rule_of_cb_is_more_eager() -> None:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from naivete.counts.counts import Counts
 from naivete.errors import NaiveteWarning, ParameterError, ResourceError
 from naivete.learners.copies import copies
-from naivete.learners.partial_graph import PartialGraph, edges_at_once, extended
+from naivete.learners.partial_graph import PartialGraph, extended
 from naivete.learners.pc import oracle, pc, pc_graph
+from naivete.learners.skeleton import edges_at_once
 from naivete.network.graphs import ancestors, cpdag, equivalent
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of

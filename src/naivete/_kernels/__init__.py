@@ -12,14 +12,16 @@ NAIVETE_KERNELS selects one (`numpy` or `c`); by default C is used if the librar
 from naivete._kernels.counting import scatter, seen
 from naivete._kernels.descent import descend
 from naivete._kernels.dispatch import tier, use
-from naivete._kernels.layout import Codes, Layout
+from naivete._kernels.layout import ArrayLayout, Codes, FamilyArray, Layout
 from naivete._kernels.planes import Planes, gram, margins, pack
 from naivete._kernels.prediction import gather, log_sum_exp, posterior
 from naivete._kernels.sparse import SparsePlanes, sparse_planes
 from naivete._kernels.threads import run_parallel, threads
 
 __all__ = [
+    "ArrayLayout",
     "Codes",
+    "FamilyArray",
     "Layout",
     "Planes",
     "SparsePlanes",

@@ -31,7 +31,7 @@ def scatter(codes: Codes, layout: Layout, weight: NDArray[np.int64] | None = Non
     [1, 1, 0, 1, 1, 3]
     """
     library, codes = compiled(), without_continuous(codes, layout.families)
-    if library is None or max(layout.sizes, default=0) >= 1 << 32:
+    if library is None or layout.largest >= 1 << 32:
         return _scatter_numpy(codes, layout, weight)
     return _scatter_c(library, codes, layout, None if weight is None else np.ascontiguousarray(weight, np.int64))
 
@@ -61,7 +61,7 @@ def _scatter_c(library: ctypes.CDLL, codes: Codes, layout: Layout, weight: NDArr
 def _scatter_numpy(codes: Codes, layout: Layout, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
     counts = np.zeros(layout.size, np.int64)
     tables = list(zip(layout.families, layout.offsets.tolist(), layout.sizes, strict=True))
-    block = min(max(8192, 4 * max(layout.sizes, default=1)), 1 << 20)
+    block = min(max(8192, 4 * layout.largest), 1 << 20)
     for lo in range(0, len(codes[0]), block):  # in one thread: bincount holds the interpreter lock
         part, weights = RowBlock(codes, slice(lo, lo + block)), None if weight is None else weight[lo : lo + block]
         for family, start, size in tables:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["CB", "K2", "PC", "HillClimb"]
 
 MaxParents = int | Literal["auto"] | None
+MaxOrder = int | Literal["auto"] | None
 
 
 class K2(NetworkClassifier):
@@ -247,8 +248,9 @@ class PC(NetworkClassifier):
         The significance level of the tests; a larger one keeps more edges.
     test : {"g", "chi2"}, default="g"
         "g" (likelihood ratio) or "chi2" (Pearson).
-    max_order : int or None, default=None
-        How many variables the tests condition on at most; by default any number.
+    max_order : int, "auto" or None, default="auto"
+        How many variables the tests condition on at most; None for any number. By default 0 and 1, and more as long as each number
+        takes at most a million tests: the sets of so many neighbors of either end of an edge with five cases for each cell.
     max_parents : int, "auto" or None, default="auto"
         How many parents a variable may have; by default as many as leave one case for each cell of its table; None for any number.
         The strongest parents are kept, and the other arcs are reversed or left out.
@@ -273,7 +275,7 @@ class PC(NetworkClassifier):
         *,
         alpha: float = 0.05,
         test: Any = "g",
-        max_order: int | None = None,
+        max_order: MaxOrder = "auto",
         max_parents: MaxParents = "auto",
         smoothing: Any = 1.0,
         prior: Prior = None,

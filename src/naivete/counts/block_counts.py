@@ -39,7 +39,7 @@ def merge_table_counts(one: TableCounts, two: TableCounts) -> TableCounts:
 
 
 def _dense_counts(block: Block, layout: _kernels.Layout) -> LimbSums:
-    if not layout.families:
+    if not layout.size:
         return {0: np.zeros(0, np.int64)}
     return sum_all(
         {q: _kernels.scatter(part.codes, layout, limb) for q, limb in limbs(part.weight).items()} for part in block.parts()

@@ -5,37 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.codes import Numbers
+from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.cases.base import Block, Cases
 from naivete.cases.views import ComputedColumn, select_features, with_column
-from naivete.counts.block_counts import TableCounts, batches, merge_table_counts, table_counts
+from naivete.counts.arranged_tables import DENSE_ROWS, arranged_tables
+from naivete.counts.block_counts import TableCounts, merge_table_counts, table_counts
 from naivete.counts.budget import BUDGET
 from naivete.counts.configurations import ConfigurationCounts
-from naivete.counts.memory_budget import DENSE_CELLS, occurring_bytes
+from naivete.counts.memory_budget import DENSE_CELLS
 from naivete.counts.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
 from naivete.counts.pair_passes import count_pairs, known_pairs
 from naivete.counts.pairs import Pairs, SparsePair
 from naivete.counts.points import Points, PointsIn
-from naivete.counts.tables import CountTable, DenseStack, DenseTable, SparseStack, SparseTable, TableStack
+from naivete.counts.tables import CountTable, DenseTable, SparseTable, TableStack
 from naivete.errors import DataError, ResourceError, quoted
 from naivete.variables import CLASS, Family, Variable, Variables, family
 
 __all__ = ["Counts", "feature_kinds", "informative_features", "margins_by_card"]
 
 T = TypeVar("T")
-
-FEW_CELLS = 1 << 12
-"""Up to this many cells `arranged` counts a dense table, whatever the number of rows."""
-DENSE_ROWS = 4
-"""A table is dense up to this many cells for each row; the table of a pair also up to `DENSE_CELLS` cells."""
 
 KnownTables = Callable[[Family], NDArray[Any] | None]
 """Returns the table of a family that has been counted already, else None."""
@@ -461,54 +456,71 @@ class Counts:
     def _counted(self, families: Sequence[Family]) -> Iterator[CountTable]:
         sparse = {f: self.cards(f) for f in families if math.prod(self.cards(f)) > DENSE_CELLS and f not in self._margins}
         layout = self.layout([f for f in families if f not in sparse])
-        sums, configurations = self._fold_tables(layout, sparse)
-        flat = sums_as_numbers(sums)
+        flat, configurations = self.flat_tables(layout, sparse)
         yield from (DenseTable(f, layout.table(flat, i)) for i, f in enumerate(layout.families))
-        yield from (self._sparse_table(f, counts) for f, counts in configurations.items())
+        yield from (self.sparse_table(f, counts) for f, counts in configurations.items())
 
-    def _fold_tables(self, layout: _kernels.Layout, sparse: Mapping[Family, tuple[int, ...]]) -> TableCounts:
-        return self.fold(partial(table_counts, layout=layout, sparse=sparse), merge_table_counts)
+    def flat_tables(
+        self, layout: _kernels.Layout, sparse: Mapping[Family, tuple[int, ...]]
+    ) -> tuple[NDArray[Any], dict[Family, ConfigurationCounts]]:
+        """Return the dense tables of a layout in one flat array, and what occurs of other families, in one pass.
 
-    def _sparse_table(self, members: Family, counts: ConfigurationCounts) -> SparseTable:
+        Parameters
+        ----------
+        layout : Layout
+            The position of each dense table.
+        sparse : dict of {tuple of int: tuple of int}
+            The other families, with the numbers of states of their members.
+
+        Returns
+        -------
+        flat : ndarray
+            The counts of the dense tables.
+        configurations : dict of {tuple of int: tuple}
+            The configurations of the other families that occur, and their counts.
+        """
+        counted: TableCounts = self.fold(partial(table_counts, layout=layout, sparse=sparse), merge_table_counts)
+        return sums_as_numbers(counted[0]), counted[1]
+
+    def sparse_table(self, members: Family, counts: ConfigurationCounts) -> SparseTable:
+        """Return the sparse table of a family; an error where it exceeds the budget.
+
+        Parameters
+        ----------
+        members : tuple of int
+            The family.
+        counts : tuple
+            The configurations that occur, and their counts.
+
+        Returns
+        -------
+        SparseTable
+            The table.
+        """
         configurations, sums = counts
         self.check_budget({members: len(configurations) * (self._cards[members[-1]] + len(members))})
         return SparseTable(members, self.cards(members), configurations, sums_as_numbers(sums))
 
-    def arranged(self, orders: Sequence[Family], shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[int], TableStack]]:
+    def arranged(
+        self, orders: Sequence[Family], shapes: Sequence[tuple[int, ...]] | Numbers
+    ) -> Iterator[tuple[Integers, TableStack]]:
         """Yield the tables of many families, which are not kept, in as few passes as a quarter of the budget allows.
 
         Parameters
         ----------
         orders : sequence of tuple of int
-            The members of each family in the order its axes should have.
-        shapes : sequence of tuple of int
+            The members of each family in the order its axes should have; very many are best given as a `FamilyArray`.
+        shapes : sequence of tuple of int, or ndarray
             The shape of each table, with the same number of cells; axes that follow one another may be folded into one.
 
         Yields
         ------
-        positions : list of int
+        positions : ndarray of int
             The positions of families of one shape, or of one family with a sparse table.
         tables : DenseStack or SparseStack
             Their tables together; sparse where a dense table would have many more cells than there are rows.
         """
-        limit = max(FEW_CELLS, DENSE_ROWS * (self.rows or DENSE_CELLS))
-        sizes = [math.prod(shape) for shape in shapes]
-        large = {i for i, size in enumerate(sizes) if size > limit and size > self._cards[CLASS] * max(self.cards(orders[i]))}
-        order = sorted(range(len(orders)), key=lambda i: (shapes[i], i))
-        bytes_of = [occurring_bytes(self.cards(orders[i]), self.rows) if i in large else 8 * sizes[i] for i in order]
-        for batch in batches(order, bytes_of, self.budget // 4):
-            dense = [i for i in batch if i not in large]
-            sparse = {i: family(*orders[i]) for i in batch if i in large}
-            layout = self.layout([orders[i] for i in dense])
-            sums, configurations = self._fold_tables(layout, {f: self.cards(f) for f in sparse.values()})
-            flat, start = sums_as_numbers(sums), 0
-            for shape, same in groupby(dense, key=lambda i: shapes[i]):
-                positions = list(same)
-                cells = len(positions) * sizes[positions[0]]
-                yield positions, DenseStack([orders[i] for i in positions], flat[start : start + cells].reshape(-1, *shape))
-                start += cells
-            for i, members in sparse.items():
-                yield [i], SparseStack(orders[i], self._sparse_table(members, configurations[members]))
+        return arranged_tables(self, orders, shapes)
 
     def layout(self, families: Sequence[Family]) -> _kernels.Layout:
         """Return where the dense tables of some families lie in a flat array; an error where they exceed the budget.

@@ -1,24 +1,20 @@
-"""Scores of families: how well a variable and its parents fit the counts, in nats; many families in one pass."""
+"""Scores of families: how well a variable and its parents fit the counts, in nats."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from math import log, pi, prod
+from math import log, pi
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.counts.counts import Counts
-from naivete.counts.pairs import PairCounts
-from naivete.counts.tables import TableStack
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.variables import CLASS, Family, family
 
-__all__ = ["BDeu", "FamilyScores", "Score", "aic", "bic", "dirichlet", "k2", "likelihood", "score_of"]
+__all__ = ["TABULATED", "BDeu", "Score", "aic", "bic", "dirichlet", "k2", "likelihood", "looked_up", "n_log_n", "score_of"]
 
 Score = Callable[[NDArray[Any], int], Numbers]
 """Returns the score of each family from counts with the axes (..., configuration of the parents, state), of which configurations
@@ -26,18 +22,10 @@ without cases may be left out, and the number of all configurations."""
 
 STIRLING = 16.0
 """From this argument on lgamma is computed by Stirling's series."""
-TOLERANCE = 2.0**-36
-"""Differences of scores up to this, times the number of cases, are rounding errors."""
-OBSERVED_SHARE = 0.5
-"""A parent is possible if it is observed in at least this share of the cases in which the variable is."""
-ENTRY_BYTES = 400
-"""About how many bytes a score or a gain takes that is kept, with its key."""
-ADDITION_BYTES = 2500
-"""About how many bytes an addition takes while its gain is computed."""
 TABULATED = 1 << 20
 """Up to this total weight the logarithms of all possible counts are computed once and looked up."""
-
-_family = lru_cache(maxsize=1 << 14)(family)
+RISING_CELLS = 1 << 22
+"""How many logarithms of the gamma function are kept at most, or 16 tables of them."""
 
 
 def k2(n: NDArray[Any], configurations: int) -> Numbers:  # noqa: ARG001
@@ -250,149 +238,6 @@ def _stirling_rest(x: Numbers) -> Numbers:
     return np.asarray(rest)
 
 
-class FamilyScores:
-    """The scores of families; scores are kept, and families that are requested together are counted in one pass.
-
-    What is kept takes at most about an eighth of the budget, and what one call of `prepare` adds to it; `most_additions` limits
-    that.
-
-    Parameters
-    ----------
-    counts : the cases.
-    score : the score of a family.
-
-    Attributes
-    ----------
-    tolerance : differences up to this are rounding errors; scores that are equal within it are ties.
-    """
-
-    def __init__(self, counts: Counts, score: Score) -> None:
-        self.counts = counts
-        margins = counts.margins()
-        self.score = looked_up(score, margins[CLASS,])
-        self.tolerance = TOLERANCE * max(1.0, counts.total)
-        self._has_missing = {**dict(enumerate(counts.cases.has_missing.tolist())), CLASS: False}
-        self._weights = np.array([*(margins[x, CLASS].sum() for x in counts.features), margins[CLASS,].sum()], np.float64)
-        self._scores: dict[tuple[int, Family], float] = {}
-        self._observed: dict[Family, float] = {}  # the weight of the cases in which all members are observed
-        self._gains: dict[tuple[int, Family, int], float] = {}
-        self._first: Numbers | None = None
-
-    def value(self, v: int, parents: Iterable[int]) -> float:
-        """Return the score of a variable with these parents, over the cases in which all of them are observed."""
-        key = v, _family(*parents)
-        self._count([key])
-        return self._scores[key]
-
-    def gain(self, v: int, parents: Iterable[int], new: int) -> float:
-        """Return by how much a new parent improves the score of a variable, over the cases in which it is observed, too.
-
-        Minus infinity where the variable and all its parents are observed in fewer than half of the cases in which the variable
-        is: too many cases would be ignored.
-        """
-        key = v, _family(*parents), new
-        if key not in self._gains:
-            if not key[1] and self._first is not None:
-                return float(self._first[new, v])
-            self.prepare([key])
-        return self._gains[key]
-
-    def prepare(self, additions: Iterable[tuple[int, Iterable[int], int]]) -> None:
-        """Compute the gains of many additions (variable, its parents, a new one) in one pass."""
-        if ENTRY_BYTES * (len(self._scores) + len(self._gains)) > self.counts.budget // 8:
-            for kept in (self._scores, self._observed, self._gains):
-                kept.clear()
-        keys = {(v, _family(*parents), new) for v, parents, new in additions}
-        uncounted = sorted(keys - self._gains.keys())
-        firsts = sum(not parents for _, parents, _ in uncounted)
-        if firsts and self._first is None and 4 * firsts > len(self.counts.variables) ** 2:
-            self._first = self._first_gains()
-        if self._first is not None:
-            uncounted = [key for key in uncounted if key[1]]
-        self._count([(v, parents) for v, parents, _ in uncounted], uncounted)
-        for v, parents, new in uncounted:
-            if not self._has_missing[new]:
-                self._gains[v, parents, new] = self._scores[v, _family(*parents, new)] - self._scores[v, parents]
-
-    @property
-    def most_additions(self) -> int:
-        """How many additions `prepare` can compute at once within a quarter of the budget; at least one for each variable."""
-        return max(len(self.counts.variables), self.counts.budget // 4 // ADDITION_BYTES)
-
-    def total(self, structure: dict[int, Family]) -> float:
-        """Return the score of a whole structure, that of each family scaled to the weight of all cases."""
-        self._count([(v, _family(*parents)) for v, parents in structure.items()])
-        return sum(
-            self._scores[v, _family(*parents)] / self._observed_share(family(v, *parents))
-            for v, parents in sorted(structure.items())
-        )
-
-    def _observed_share(self, members: Family) -> float:
-        """Return the share of the cases in which all members are observed."""
-        if not any(self._has_missing[m] for m in members):
-            return 1.0
-        return max(self._observed[members] / self.counts.total, 1e-300)
-
-    def _count(self, families: Iterable[tuple[int, Family]], additions: Iterable[tuple[int, Family, int]] = ()) -> None:
-        """Count families and keep their scores; the new parent of an addition is the first axis, so that it can be summed over.
-
-        Two additions may have the same family; it is counted twice only if the gains need both tables.
-        """
-        grown: dict[tuple[int, Family], tuple[int, Family, int]] = {}
-        wanted = []
-        for v, parents, new in additions:
-            key = v, _family(*parents, new)
-            if self._has_missing[new] or (key not in grown and key not in self._scores):
-                wanted.append((v, parents, new))
-            grown.setdefault(key, (v, parents, new))
-        alone = [key for key in dict.fromkeys(families) if key not in self._scores and key not in grown]
-        orders = [*((new, *parents, v) for v, parents, new in wanted), *((*parents, v) for v, parents in alone)]
-        shapes = [self._shape(order, i < len(wanted)) for i, order in enumerate(orders)]
-        for positions, tables in self.counts.arranged(orders, shapes):
-            has_missing = [i < len(wanted) and self._has_missing[orders[i][0]] for i in positions]
-            self._keep([orders[i] for i in positions], shapes[positions[0]], tables, has_missing)
-
-    def _keep(self, orders: Sequence[Family], shape: tuple[int, int, int], tables: TableStack, has_missing: Sequence[bool]) -> None:
-        """Keep the scores of families of one shape, and the gains of those whose first member has missing values."""
-        n = tables.slices()
-        scores = self.score(n, shape[0] * shape[1])
-        for order, score, observed in zip(orders, scores.tolist(), n.sum(axis=(1, 2)).tolist(), strict=True):
-            self._scores[order[-1], _family(*order[:-1])] = score
-            self._observed[_family(*order)] = observed
-        if not any(has_missing):
-            return
-        n = tables.slices_without_first()
-        gains = (scores - self.score(n, shape[1])).tolist()
-        for order, gain, observed, some_missing in zip(orders, gains, n.sum(axis=(1, 2)).tolist(), has_missing, strict=True):
-            if some_missing:
-                enough = observed >= OBSERVED_SHARE * self._weights[order[-1]]
-                self._gains[order[-1], _family(*order[1:-1]), order[0]] = gain if enough else -np.inf
-
-    def _first_gains(self) -> Numbers:
-        """Return the gains of all first parents, from one pass over all pairs.  # (parent, variable), the class last"""
-        n = len(self.counts.variables)
-        gains = np.full((n, n), -np.inf)
-        for pairs in self.counts.pairs():
-            for pair in pairs.conditional_counts():
-                gains[pair.parents, pair.children] = self._pair_gains(pair)
-        for x in self.counts.features:
-            table = self.counts.margins()[x, CLASS]
-            feature, classes = np.array([x]), np.array([CLASS])
-            gains[CLASS, x] = self._pair_gains(PairCounts(classes, feature, table.T[None], table.shape[1]))[0]
-            gains[x, CLASS] = self._pair_gains(PairCounts(feature, classes, table[None], table.shape[0]))[0]
-        return gains
-
-    def _pair_gains(self, pair: PairCounts) -> Numbers:
-        """Return the gains of one parent for each variable; minus infinity where both are observed in too few cases."""
-        gains = self.score(pair.counts, pair.cards) - self.score(pair.counts.sum(axis=1, keepdims=True), 1)
-        return np.where(pair.counts.sum(axis=(1, 2)) >= OBSERVED_SHARE * self._weights[pair.children], gains, -np.inf)
-
-    def _shape(self, order: Family, addition: bool) -> tuple[int, int, int]:
-        """Return the states of the new parent, the configurations of the other parents, and the states of the variable."""
-        cards = self.counts.cards(order)
-        return (cards[0], prod(cards[1:-1]), cards[-1]) if addition else (1, prod(cards[:-1]), cards[-1])
-
-
 def looked_up(score: Score, classes: NDArray[Any]) -> Score:
     """Return the score with logarithms that are looked up, where all counts are whole numbers and not too many; else the score.
 
@@ -423,24 +268,32 @@ def _dirichlet_looked_up(n: NDArray[Any], configurations: int, weight: float | N
 
 
 def _likelihood_looked_up(n: NDArray[Any], configurations: int, by_cases: bool, most: int) -> Numbers:
-    terms, rows = _n_log_n(most), n.sum(axis=-1)
+    terms, rows = n_log_n(most), n.sum(axis=-1)
     logs = terms.take(n).sum(axis=(-2, -1)) - terms.take(rows).sum(axis=-1)
     penalty = 0.5 * np.log(np.maximum(rows.sum(axis=-1), 1)) if by_cases else 1.0
     return np.asarray(logs - penalty * configurations * (n.shape[-1] - 1))
 
 
-@lru_cache(maxsize=16)
-def _rising(a: float, most: int) -> Numbers:
-    """Return lgamma(n + a) - lgamma(a) for n from 0 to `most`."""
-    from scipy.special import gammaln
+_RISING: dict[tuple[float, int], Numbers] = {}
+"""The latest results of `_rising`."""
 
-    table = gammaln(np.arange(most + 1) + a) - gammaln(a)
-    table[0] = 0.0
-    return np.asarray(table)
+
+def _rising(a: float, most: int) -> Numbers:
+    """Return lgamma(n + a) - lgamma(a) for n from 0 to `most`; the latest tables are kept."""
+    table = _RISING.get((a, most))
+    if table is None:
+        from scipy.special import gammaln
+
+        table = np.asarray(gammaln(np.arange(most + 1) + a) - gammaln(a))
+        table[0] = 0.0
+        if len(_RISING) >= max(16, RISING_CELLS // (most + 1)):
+            _RISING.clear()
+        _RISING[a, most] = table
+    return table
 
 
 @lru_cache(maxsize=4)
-def _n_log_n(most: int) -> Numbers:
+def n_log_n(most: int) -> Numbers:
     """Return n log n for n from 0 to `most`."""
     n = np.arange(most + 1)
     return np.asarray(n * np.log(np.maximum(n, 1)))

@@ -7,13 +7,15 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from naivete.counts.counts import Counts, informative_features
+from naivete.counts.family_scores import FamilyScores
 from naivete.counts.independence import Statistic, data_independence, enough_cases, statistic_of
-from naivete.counts.scores import FamilyScores, Score, score_of
+from naivete.counts.scores import Score, score_of
 from naivete.learners.accuracy import correct
 from naivete.learners.k2 import best_parents
 from naivete.learners.parameters import checked_choice, checked_count, checked_flag
 from naivete.learners.parent_limits import MaxParents, checked_max_parents
-from naivete.learners.partial_graph import PartialGraph, Separators, edges_at_once, remove_edges
+from naivete.learners.partial_graph import PartialGraph, Separators
+from naivete.learners.skeleton import edges_at_once, remove_edges
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -83,13 +85,13 @@ def cb(
     scores = FamilyScores(counts, score_of(criterion, "criterion"))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     variables = [CLASS, *informative_features(counts)]
-    at_once = edges_at_once(counts, len(variables), "CB")
+    at_once, enough = edges_at_once(counts, len(variables), "CB"), enough_cases(counts)
     graph, separators = PartialGraph.complete(variables), Separators()
     unrelated: Structure = {CLASS: (), **dict.fromkeys(counts.features, ())}
     best: _Candidate | None = None
     order = 0
     while max_order is None or order <= max_order:
-        if not remove_edges(graph, order, independent, separators, enough_cases(counts), at_once) and order:
+        if not remove_edges(graph, order, independent, separators, enough, at_once) and order:
             break
         oriented = _oriented(graph, separators, scores, class_root)
         structure = {**unrelated, **_learned(oriented, scores, max_parents, class_root, partial_order)}
@@ -122,13 +124,22 @@ def _oriented(graph: PartialGraph, separators: Separators, scores: FamilyScores,
     result.propagate(eager=True)
     open_edges = [(a, b) for a, b in result.edges if not result.directed(a, b) and not result.directed(b, a)]
     parents = {v: result.parents(v) for v in result.variables}
-    scores.prepare((v, parents[v], u) for edge in open_edges for v, u in (edge, edge[::-1]))
+    scores.prepare((v, parents[v], others) for v, others in _open_neighbors(open_edges).items())
     for a, b in open_edges:
         forward, backward = scores.gain(b, parents[b], a), scores.gain(a, parents[a], b)
         first, second = (a, b) if forward >= backward - scores.tolerance else (b, a)
         if not result.settle(first, second):
             result.settle(second, first)
     return result
+
+
+def _open_neighbors(edges: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
+    """Return for each variable those that it has an edge with."""
+    neighbors: dict[int, list[int]] = {}
+    for a, b in edges:
+        neighbors.setdefault(a, []).append(b)
+        neighbors.setdefault(b, []).append(a)
+    return neighbors
 
 
 def _learned(

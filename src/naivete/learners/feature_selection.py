@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from naivete.counts.counts import Counts
-from naivete.learners.accuracy import correct_with_each, majority_correct
+from naivete.learners.accuracy import AdditionAccuracy, majority_correct
 from naivete.learners.halves import halves
 from naivete.network.estimation import estimate, marginal_tables
 from naivete.network.network import Network
@@ -43,6 +43,7 @@ class Trials:
     ) -> None:
         self.train, test = halves(counts, random_state)
         self.test = counts.over(test)
+        self._accuracy = AdditionAccuracy(self.test)
         self.smoothing, self.prior = smoothing, prior
         self.parents_of = families(self.train)
         self._chains: dict[tuple[int, ...], dict[int, tuple[int, ...]]] = {}
@@ -56,7 +57,7 @@ class Trials:
         parents = self.parents_of(list(selected), new)
         structure = {CLASS: (), **dict.fromkeys(self.train.features, ()), **selected, **parents}
         network = estimate(self.train, structure, self.smoothing, prior=self.prior)
-        return parents, correct_with_each(self.test, network, list(selected), new)
+        return parents, self._accuracy.correct(network, list(selected), new)
 
     def removals(self, selected: Sequence[int]) -> tuple[Fraction, list[Fraction]]:
         """Return the weight that is correct with these features, and without each of them."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Numbers
+from naivete._kernels.codes import Integers, Numbers
 from naivete.counts.counts import Counts, informative_features
-from naivete.counts.scores import FamilyScores, Score, score_of
+from naivete.counts.family_scores import FamilyScores
+from naivete.counts.scores import Score, score_of
 from naivete.learners.k2 import class_last
 from naivete.learners.parameters import checked_count, checked_flag, checked_integer
 from naivete.network.estimation import estimate
@@ -81,6 +82,21 @@ class Move(NamedTuple):
     child: int
 
 
+class Arcs(NamedTuple):
+    """Some arcs, in increasing order of parents, then children."""
+
+    parents: Integers
+    children: Integers
+
+    def where(self, chosen: Truths) -> Arcs:
+        """Return some of the arcs."""
+        return Arcs(self.parents[chosen], self.children[chosen])
+
+    def at(self, position: int) -> tuple[int, int]:
+        """Return the parent and the child of one arc."""
+        return int(self.parents[position]), int(self.children[position])
+
+
 @dataclass
 class _Search:
     """The current structure of the search, with the gains of all changes.
@@ -99,56 +115,69 @@ class _Search:
         self.ancestors = np.eye(n, dtype=bool)  # (ancestor, variable); each is an ancestor of itself
         self.gains = np.full((n, n), np.nan)  # of adding parent to child, or of removing it where the arc exists
         self.hash, self.visited = 0, {0}
+        self.ids = np.array(self.variables)
         self.has_missing = bool(self.scores.counts.cases.has_missing.any())
         self.path_scores = {(v, frozenset[int]()): 0.0 for v in self.variables}
 
-    def _scored(self, addable: Truths, reversible: Truths) -> None:
+    def _score(self, addable: Truths, reversible: Arcs) -> None:
         """Score the allowed changes whose gains are not known, in one pass."""
-        wanted = np.isnan(self.gains) & (addable | self.arcs | reversible.T)
-        pairs = np.argwhere(wanted.T).tolist()
-        parents = {v: [self.variables[p] for p in np.flatnonzero(self.arcs[:, v])] for v in {v for v, _ in pairs}}
-        families = [(self.variables[v], _without(parents[v], self.variables[p]), self.variables[p]) for v, p in pairs]
-        self.scores.prepare(families)
-        for (v, p), family in zip(pairs, families, strict=True):
-            gain = self.scores.gain(*family)
-            gain = -gain if self.arcs[p, v] else gain
-            self.gains[p, v] = self._consistent_gain(self.variables[v], parents[v], self.variables[p], gain)
+        wanted = addable | self.arcs
+        wanted[reversible.children, reversible.parents] = True
+        wanted &= np.isnan(self.gains)
+        additions: list[tuple[int, list[int], Integers]] = []
+        positions: list[tuple[Integers, int]] = []
+        for v in np.flatnonzero(wanted.any(axis=0)).tolist():
+            parents = self.ids[self.arcs[:, v]].tolist()
+            candidates = np.flatnonzero(wanted[:, v])
+            new = candidates[~self.arcs[candidates, v]]
+            for some in (new, *candidates[self.arcs[candidates, v]][:, None]):
+                if len(some):
+                    others = parents if some is new else [p for p in parents if p != self.variables[some[0]]]
+                    additions.append((self.variables[v], others, self.ids[some]))
+                    positions.append((some, v))
+        self.scores.prepare(additions)
+        for (some, v), addition in zip(positions, additions, strict=True):
+            gains = self.scores.gains(*addition)
+            self.gains[some, v] = self._consistent(some, v, -gains if self.arcs[some[0], v] else gains)
 
     def best(self) -> tuple[float, Move] | None:
         """Return the change that improves the score most (or reduces it least) and does not lead to a visited structure."""
-        tables = dict(self._moves())
+        kinds = self._moves()
         limit = self.scores.tolerance
         while True:
-            top = {kind: float(table.max(initial=-np.inf)) for kind, table in tables.items()}
+            top = {kind: float(gains.max(initial=-np.inf)) for kind, (gains, _) in kinds.items()}
             value = max(top.values())
             if value == -np.inf:
                 return None
-            kind = next(k for k in ("add", "remove", "reverse") if top[k] >= value - limit)
-            parent, child = np.argwhere(tables[kind] >= value - limit)[0].tolist()
-            move = Move(kind, parent, child)
+            kind = next(k for k in kinds if top[k] >= value - limit)
+            gains, arcs = kinds[kind]
+            position = int(np.argmax(gains >= value - limit))
+            move = Move(kind, *(divmod(position, len(self.ids)) if arcs is None else arcs.at(position)))
             if self._after(move) not in self.visited:
                 return value, move
-            tables[kind][parent, child] = -np.inf
+            gains.flat[position] = -np.inf
 
-    def _moves(self) -> Iterator[tuple[str, Numbers]]:
-        """The gains of all allowed changes of each kind, -inf for the others.  # (parent, child)"""
+    def _moves(self) -> dict[str, tuple[Numbers, Arcs | None]]:
+        """The gains of all allowed changes of each kind: of additions as a matrix, -inf where not allowed, else of some arcs."""
         room = self.arcs.sum(axis=0) < self.max_parents
         if self.class_root:
             room[0] = False
-        addable = ~self.arcs & ~self.ancestors.T & room
-        reversible = self.arcs & room[:, None] & ~self._with_another_path()
-        self._scored(addable, reversible)
-        yield "add", np.where(addable, self.gains, -np.inf)
-        yield "remove", np.where(self.arcs, self.gains, -np.inf)
-        yield "reverse", np.where(reversible, self.gains + self.gains.T, -np.inf)
+        addable = ~(self.arcs | self.ancestors.T)
+        addable &= room
+        present = Arcs(*np.nonzero(self.arcs))
+        reversible = present.where(room[present.parents] & ~self._with_another_path(present))
+        self._score(addable, reversible)
+        reversed_gains = self.gains[reversible.parents, reversible.children] + self.gains[reversible.children, reversible.parents]
+        return {
+            "add": (np.where(addable, self.gains, -np.inf), None),
+            "remove": (self.gains[present.parents, present.children], present),
+            "reverse": (reversed_gains, reversible),
+        }
 
-    def _with_another_path(self) -> Truths:
-        """Return the arcs beside which another path leads from parent to child, so that reversing them would close a cycle."""
-        result = np.zeros_like(self.arcs)
-        for v in np.flatnonzero(self.arcs.sum(axis=0) > 1):
-            parents = np.flatnonzero(self.arcs[:, v])
-            result[parents, v] = self.ancestors[np.ix_(parents, parents)].sum(axis=1) > 1  # each is an ancestor of itself
-        return result
+    def _with_another_path(self, present: Arcs) -> Truths:
+        """Return beside which arcs another path leads from parent to child, so that reversing them would close a cycle."""
+        below = self.ancestors[present.parents] & self.arcs.T[present.children]  # parents of the child that the parent leads to
+        return np.asarray(np.count_nonzero(below, axis=1) > 1)  # each is an ancestor of itself
 
     def _after(self, move: Move) -> int:
         """Return the hash of the structure that a change leads to."""
@@ -172,14 +201,18 @@ class _Search:
         else:
             self.ancestors = _ancestors(self.arcs)
 
-    def _consistent_gain(self, v: int, parents: list[int], p: int, gain: float) -> float:
-        """Return the gain of a change: the difference of two path scores where both are known, else the gain itself.
+    def _consistent(self, some: Integers, v: int, gains: Numbers) -> Numbers:
+        """Return the gains of changes of a family: differences of two path scores where both are known, else the gains.
 
         With missing values, the gains of different changes come from different cases and need not be consistent. Each family
         keeps the score of the path on which it was reached first; otherwise the search could gain on a closed path.
         """
-        known = self.path_scores.get((v, frozenset(parents) ^ {p})) if self.has_missing else None
-        return gain if known is None else known - self.path_scores[v, frozenset(parents)]
+        if not self.has_missing:
+            return gains
+        child, parents = self.variables[v], frozenset(self.ids[self.arcs[:, v]].tolist())
+        known = [self.path_scores.get((child, parents ^ {p})) for p in self.ids[some].tolist()]
+        score = self.path_scores[child, parents]
+        return np.array([gain if other is None else other - score for other, gain in zip(known, gains.tolist(), strict=True)])
 
     def _keep_path_score(self, p: int, v: int) -> None:
         """Keep the score of the family that a change leads to, relative to the family without parents."""
@@ -191,10 +224,6 @@ class _Search:
         """Return the parents of the variables, given the matrix of the arcs."""
         parents = {v: [self.variables[p] for p in np.flatnonzero(arcs[:, i])] for i, v in enumerate(self.variables)}
         return {v: class_last(some) for v, some in parents.items()}
-
-
-def _without(parents: list[int], p: int) -> list[int]:
-    return [q for q in parents if q != p] if p in parents else parents
 
 
 def _arc_hash(parent: int, child: int) -> int:

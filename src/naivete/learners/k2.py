@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from naivete._kernels.codes import Integers
 from naivete.counts.block_counts import batches
 from naivete.counts.counts import Counts
-from naivete.counts.scores import FamilyScores, Score, score_of
+from naivete.counts.family_scores import FamilyScores
+from naivete.counts.scores import Score, score_of
 from naivete.errors import ParameterError, quoted
-from naivete.learners.parent_limits import MaxParents, checked_max_parents, parent_limit
+from naivete.learners.parent_limits import MaxParents, ParentLimit, checked_max_parents
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -107,29 +109,27 @@ def greedy_parents(
 ) -> dict[int, tuple[int, ...]]:
     """Return the parents of each variable by greedy search among its candidates, which come in increasing order."""
     parents: dict[int, list[int]] = {v: [] for v in candidates}
-    allowed = parent_limit(scores.counts, max_parents)
-
-    def remaining(v: int) -> list[int]:
-        return [y for y in candidates[v] if y not in parents[v] and allowed(v, (*parents[v], y))]
-
-    active = {v: remaining(v) for v in candidates}
-    while active := {v: addable for v, addable in active.items() if addable}:
-        grown = []
+    limit = ParentLimit(scores.counts, max_parents)
+    active = {v: limit.addable(v, (), np.asarray(some, np.int64)) for v, some in candidates.items()}
+    while active := {v: addable for v, addable in active.items() if len(addable)}:
         for some in batches(list(active), map(len, active.values()), scores.most_additions):
-            scores.prepare((v, parents[v], y) for v in some for y in active[v])
-            grown += [v for v in some if _parent_added(scores, v, parents[v], active[v])]
-        active = {v: remaining(v) for v in grown}
+            scores.prepare((v, parents[v], active[v]) for v in some)
+            for v in some:
+                addable = active.pop(v)
+                best = _best_parent(scores, v, parents[v], addable)
+                if best is not None:
+                    parents[v].append(best)
+                    active[v] = limit.addable(v, parents[v], addable[addable != best])
     return {v: class_last(chosen) for v, chosen in parents.items()}
 
 
-def _parent_added(scores: FamilyScores, v: int, parents: list[int], candidates: Sequence[int]) -> bool:
-    """Add the best of the candidates if it improves the score; return whether it was added."""
-    gains = [scores.gain(v, parents, y) for y in candidates]
-    largest = max(gains)
+def _best_parent(scores: FamilyScores, v: int, parents: list[int], candidates: Integers) -> int | None:
+    """Return the first of the candidates that improve the score most, None if none improves it."""
+    gains = scores.gains(v, parents, candidates)
+    largest = gains.max()
     if largest <= scores.tolerance:
-        return False
-    parents.append(next(y for y, gain in zip(candidates, gains, strict=True) if gain >= largest - scores.tolerance))
-    return True
+        return None
+    return int(candidates[np.argmax(gains >= largest - scores.tolerance)])
 
 
 def class_last(parents: Sequence[int]) -> tuple[int, ...]:

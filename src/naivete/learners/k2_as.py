@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from naivete.counts.counts import Counts, informative_features
-from naivete.counts.scores import FamilyScores, Score, score_of
+from naivete.counts.family_scores import FamilyScores
+from naivete.counts.scores import Score, score_of
 from naivete.learners.feature_selection import Families, Parents, Trials, forward
 from naivete.learners.k2 import greedy_parents
 from naivete.learners.parameters import checked_count, checked_flag

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import log, prod
+from collections.abc import Sequence
+from math import log
 from typing import Literal
 
 import numpy as np
 
+from naivete._kernels.codes import Integers
 from naivete.counts.counts import Counts
 from naivete.counts.information import information
 from naivete.counts.tables import CountTable
@@ -16,12 +17,10 @@ from naivete.learners.parameters import is_integer
 from naivete.network.graphs import ancestors
 from naivete.variables import CLASS, family
 
-__all__ = ["MaxParents", "ParentLimit", "checked_max_parents", "limited", "parent_limit"]
+__all__ = ["MaxParents", "ParentLimit", "checked_max_parents", "limited"]
 
 MaxParents = int | Literal["auto"] | None
 """A number of parents, None for any number, or "auto": as many as there are cases for."""
-ParentLimit = Callable[[int, Sequence[int]], bool]
-"""Whether a variable may have these parents."""
 
 
 def checked_max_parents(value: object, name: str = "max_parents") -> MaxParents:
@@ -33,17 +32,34 @@ def checked_max_parents(value: object, name: str = "max_parents") -> MaxParents:
     raise ParameterError(f"{name}={quoted(value)}: a whole number, at least 0, 'auto', or None for any number")
 
 
-def parent_limit(counts: Counts, max_parents: MaxParents) -> ParentLimit:
-    """Return the check whether a variable may have some parents.
+class ParentLimit:
+    """The check whether a variable may have some parents.
 
     With "auto" a single parent is always possible, and several are if the table of the family has at most one cell for each case.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    max_parents : the limit.
     """
-    if max_parents is None:
-        return lambda _, __: True
-    if max_parents == "auto":
-        total = counts.total
-        return lambda v, parents: len(parents) < 2 or prod(counts.cards((v, *parents))) <= total
-    return lambda _, parents: len(parents) <= max_parents
+
+    def __init__(self, counts: Counts, max_parents: MaxParents) -> None:
+        self.max_parents = max_parents
+        self.cards = np.array(counts.cards([*counts.features, CLASS]), np.float64)
+        self.total = counts.total if max_parents == "auto" else np.inf
+
+    def __call__(self, v: int, parents: Sequence[int]) -> bool:
+        """Whether a variable may have these parents."""
+        if self.max_parents == "auto":
+            return len(parents) < 2 or self.cards[[v, *parents]].prod() <= self.total
+        return self.max_parents is None or len(parents) <= self.max_parents
+
+    def addable(self, v: int, parents: Sequence[int], candidates: Integers) -> Integers:
+        """Return the candidates that a variable may have as one more parent."""
+        if self.max_parents == "auto" and parents:
+            return candidates[self.cards[[v, *parents]].prod() * self.cards[candidates] <= self.total]
+        allowed = self.max_parents in (None, "auto") or len(parents) < self.max_parents
+        return candidates if allowed else candidates[:0]
 
 
 def limited(counts: Counts, parents: dict[int, tuple[int, ...]], allowed: ParentLimit) -> dict[int, tuple[int, ...]]:

@@ -1,34 +1,24 @@
-"""Partially directed graphs for PC and CB: the skeleton from independence tests, and the rules that orient it."""
+"""Partially directed graphs for PC and CB: the rules that orient the edges of a skeleton."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations, islice
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 
-from naivete.counts.counts import Counts
-from naivete.counts.independence import Independence, Question, Testable
-from naivete.errors import ResourceError
-
-__all__ = ["PartialGraph", "Separators", "edges_at_once", "extended", "ordered", "remove_edges"]
+__all__ = ["PartialGraph", "Separators", "extended", "ordered"]
 
 Separators = dict[frozenset[int], frozenset[int]]
-"""For pairs of variables that were found independent, the variables they are independent given."""
-
-FIRST_TESTS = 4
-"""How many tests are made for each edge in the first pass of a round."""
-PAIR_BYTES = 600
-"""About how many bytes the graph and what separates its variables take for each pair of variables."""
-TEST_BYTES = 2000
-"""About how many bytes the tests of an edge take while they are made."""
-MOST_TESTS = 1 << 15
-"""How many tests are made for all edges together in one pass."""
+"""For pairs of variables that were found independent, the variables they are independent given; none for pairs not listed."""
 
 
-@dataclass
 class PartialGraph:
     """Variables, their adjacencies, and the arcs among them; an edge with arcs in both directions is bidirected.
+
+    Parameters
+    ----------
+    variables : the variables, increasing.
+    adjacent : the neighbors of each variable.
+    arcs : pairs of neighbors, the first of which points to the second.
 
     >>> graph = PartialGraph.complete([0, 1, 2])
     >>> graph.remove(0, 1)
@@ -36,15 +26,40 @@ class PartialGraph:
     (True, True, True, False)
     """
 
-    variables: list[int]
-    adjacent: dict[int, set[int]]
-    arcs: set[tuple[int, int]] = field(default_factory=set)
+    def __init__(self, variables: list[int], adjacent: dict[int, set[int]], arcs: Iterable[tuple[int, int]] = ()) -> None:
+        self.variables, self.adjacent = variables, adjacent
+        self._bit = {v: 1 << i for i, v in enumerate(variables)}
+        self.arcs = set(arcs)
 
     @classmethod
     def complete(cls, variables: Iterable[int]) -> PartialGraph:
         """Return the graph in which all variables are adjacent."""
         every = sorted(variables)
         return cls(every, {v: {u for u in every if u != v} for v in every})
+
+    @property
+    def arcs(self) -> set[tuple[int, int]]:
+        """The arcs, as a copy; assign a set to change them."""
+        return {(a, b) for a, targets in self._to.items() for b in targets}
+
+    @arcs.setter
+    def arcs(self, arcs: Iterable[tuple[int, int]]) -> None:
+        self._to: dict[int, set[int]] = {v: set() for v in self.variables}
+        self._from: dict[int, set[int]] = {v: set() for v in self.variables}
+        self._reach = dict.fromkeys(self.variables, 0)  # bits of at least all variables that a directed path leads to
+        for a, b in arcs:
+            self._add(a, b)
+
+    def _add(self, a: int, b: int) -> None:
+        self._to[a].add(b)
+        self._from[b].add(a)
+        if a in self._to[b]:
+            return  # bidirected edges are on no directed path; `_reach` may contain more than it has to
+        bit, below = self._bit[a], self._reach[b] | self._bit[b]
+        if self._reach[a] | below != self._reach[a]:
+            for u in self.variables:
+                if u == a or self._reach[u] & bit:
+                    self._reach[u] |= below
 
     def without_arcs(self) -> PartialGraph:
         """Return a copy in which all edges are undirected."""
@@ -56,61 +71,69 @@ class PartialGraph:
         return [(a, b) for a in self.variables for b in sorted(self.adjacent[a]) if a < b]
 
     def remove(self, a: int, b: int) -> None:
-        """Remove an edge."""
+        """Remove an edge without arcs."""
         self.adjacent[a].discard(b)
         self.adjacent[b].discard(a)
 
     def directed(self, a: int, b: int) -> bool:
         """Whether the edge is an arc from a to b."""
-        return (a, b) in self.arcs and (b, a) not in self.arcs
+        return b in self._to[a] and a not in self._to[b]
 
     def undirected(self, a: int, b: int) -> bool:
         """Whether there is an edge without arcs."""
-        return b in self.adjacent[a] and (a, b) not in self.arcs and (b, a) not in self.arcs
+        return b in self.adjacent[a] and b not in self._to[a] and a not in self._to[b]
 
     def bidirected(self, a: int, b: int) -> bool:
         """Whether the edge has arcs in both directions."""
-        return (a, b) in self.arcs and (b, a) in self.arcs
+        return b in self._to[a] and a in self._to[b]
 
     def parents(self, v: int) -> list[int]:
         """Return the variables with an arc to this one, bidirected edges excluded."""
-        return sorted(u for u in self.adjacent[v] if self.directed(u, v))
+        return sorted(self._from[v] - self._to[v])
 
     def orient(self, a: int, b: int) -> bool:
         """Add an arc from a to b unless that closes a cycle; return whether it is in the graph."""
-        if (a, b) in self.arcs:
+        if b in self._to[a]:
             return True
         if self.closes(a, b):
             return False
-        self.arcs.add((a, b))
+        self._add(a, b)
         return True
 
     def settle(self, a: int, b: int) -> bool:
         """Make the edge an arc from a to b, removing the reverse one, unless that closes a cycle; return whether it was made."""
         if self.closes(a, b):
             return False
-        self.arcs.discard((b, a))
-        self.arcs.add((a, b))
+        self._to[b].discard(a)
+        self._from[a].discard(b)
+        self._add(a, b)
         return True
 
     def closes(self, a: int, b: int) -> bool:
-        """Whether an arc from a to b would close a cycle: whether there is a directed path from b to a."""
+        """Whether an arc from a to b would close a cycle: whether there is a directed path from b to a.
+
+        `_reach` rules out most variables: a path to a leads only over variables from which a can be reached.
+        """
+        bit = self._bit[a]
+        if not self._reach[b] & bit:
+            return False
         seen, waiting = {b}, [b]
         while waiting:
             v = waiting.pop()
-            for w in self.adjacent[v]:
-                if w not in seen and self.directed(v, w) and {v, w} != {a, b}:
-                    if w == a:
-                        return True
+            for w in self._to[v] - self._from[v]:
+                if w == a and v != b:
+                    return True
+                if w not in seen and self._reach[w] & bit and (v, w) != (b, a):
                     seen.add(w)
                     waiting.append(w)
         return False
 
     def orient_v_structures(self, separators: Separators) -> None:
         """Orient a -> c <- b where a and b are not adjacent and c is not in the set that separates them."""
+        nothing: frozenset[int] = frozenset()
         for c in self.variables:
             for a, b in combinations(sorted(self.adjacent[c]), 2):
-                if b not in self.adjacent[a] and c not in separators.get(frozenset((a, b)), frozenset()):
+                if b not in self.adjacent[a] and c not in separators.get(frozenset((a, b)), nothing):
                     self.orient(a, c)
                     self.orient(b, c)
 
@@ -121,7 +144,8 @@ class PartialGraph:
         ----------
         eager : whether the third rule applies to adjacent variables too, as in CB.
         """
-        while any([self._oriented_by_rule(a, b, eager) for a, b in self.edges]):  # noqa: C419
+        edges = self.edges
+        while any([self._oriented_by_rule(a, b, eager) for a, b in edges]):  # noqa: C419
             pass
 
     def _oriented_by_rule(self, a: int, b: int, eager: bool) -> bool:
@@ -134,7 +158,7 @@ class PartialGraph:
 
     def _implied(self, b: int, c: int, eager: bool) -> bool:
         """Whether the rules imply b -> c for an undirected edge."""
-        if any(c not in self.adjacent[a] for a in self.parents(b)):  # c -> b would be a new v-structure
+        if not self._from[b] - self._to[b] <= self.adjacent[c]:  # c -> b would be a new v-structure
             return True
         if self._linked(b, c):  # c -> b would close a cycle
             return True
@@ -143,113 +167,11 @@ class PartialGraph:
 
     def _linked(self, a: int, c: int) -> bool:
         """Whether a -> v -> c for some v."""
-        return any(self.directed(v, c) for v in self.adjacent[a] if self.directed(a, v))
+        return not (self._to[a] - self._from[a]).isdisjoint(self._from[c] - self._to[c])
 
     def order(self) -> list[int]:
         """Return the variables, parents before children, lower variables first where both orders are possible."""
         return ordered({v: tuple(self.parents(v)) for v in self.variables})
-
-
-def remove_edges(
-    graph: PartialGraph,
-    size: int,
-    independent: Independence,
-    separators: Separators,
-    testable: Testable | None = None,
-    at_once: int | None = None,
-) -> int:
-    """Remove the edges whose ends are independent given `size` of their neighbors; return how many edges could be tested.
-
-    The neighbors are those at the beginning of the call, so that the result does not depend on the order of the variables. Each
-    pass makes the next tests of all remaining edges, more of them each time. Tests are generated when they are needed, because
-    there may be very many. Sets of variables that are not `testable` are skipped. Only `at_once` edges are tested together, which
-    limits the memory and changes nothing else.
-    """
-    neighbors, edges = {v: sorted(adjacent) for v, adjacent in graph.adjacent.items()}, graph.edges
-    step = len(edges) if at_once is None else max(1, at_once)
-    tested = 0
-    for start in range(0, len(edges), max(1, step)):
-        some = {edge: _tests(*edge, neighbors, size, testable or _always) for edge in edges[start : start + step]}
-        tested = _separate(some, size, independent, separators) or tested
-    for edge in edges:
-        if frozenset(edge) in separators:
-            graph.remove(*edge)
-    return tested
-
-
-def _separate(
-    waiting: dict[tuple[int, int], Iterator[Question]], size: int, independent: Independence, separators: Separators
-) -> int:
-    """Find what separates the ends of some edges, given the tests of each; return how many edges could be tested."""
-    tested, count = 0, FIRST_TESTS if size else 1
-    while waiting:
-        next_tests = {edge: list(islice(tests, count)) for edge, tests in waiting.items()}
-        tested = tested or sum(map(bool, next_tests.values()))
-        every = [test for tests in next_tests.values() for test in tests]
-        for (a, b, given), result in zip(every, independent(every) if every else [], strict=True):
-            if result and frozenset((a, b)) not in separators:
-                separators[frozenset((a, b))] = frozenset(given)
-        waiting = {
-            edge: waiting[edge] for edge, tests in next_tests.items() if len(tests) == count and frozenset(edge) not in separators
-        }
-        count = max(1, min(4 * count, MOST_TESTS // max(1, len(waiting))))
-    return tested
-
-
-def edges_at_once(counts: Counts, variables: int, learner: str) -> int:
-    """Return how many edges can be tested together within the budget; an error if the graph itself exceeds it.
-
-    Parameters
-    ----------
-    counts : the training cases.
-    variables : the number of variables of the graph.
-    learner : the name of the learner, for the message.
-    """
-    pairs = variables * (variables - 1) // 2
-    needed = PAIR_BYTES * pairs
-    if 2 * needed > counts.budget:
-        raise ResourceError(
-            f"{learner} on {variables:,} variables keeps about {needed:,} bytes for their {pairs:,} pairs, and the budget is "
-            f"{counts.budget:,} bytes, half of which is for tables; leave out features with little information about the class "
-            "(see `relevance_` of NaiveBayes), or raise `budget=`"
-        )
-    return max(1, (counts.budget // 2 - needed) // TEST_BYTES)
-
-
-def _always(_: Sequence[int]) -> bool:
-    return True
-
-
-def _tests(a: int, b: int, adjacent: dict[int, list[int]], size: int, testable: Testable) -> Iterator[Question]:
-    """The tests of an edge given neighbors of a, then given neighbors of b that are not all neighbors of a too."""
-    for given in _sets(adjacent[a], 0, size, (a, b), testable):
-        yield a, b, given
-    for given in _sets(adjacent[b], 0, size, (a, b), testable):
-        if not all(_contains(adjacent[a], u) for u in given):
-            yield a, b, given
-
-
-def _contains(increasing: Sequence[int], v: int) -> bool:
-    position = bisect_left(increasing, v)
-    return position < len(increasing) and increasing[position] == v
-
-
-def _sets(
-    variables: Sequence[int], start: int, size: int, tested: tuple[int, ...], testable: Testable
-) -> Iterator[tuple[int, ...]]:
-    """The sets of `size` variables from position `start` on that are testable with others, in the order of `combinations`.
-
-    Nothing is copied, because one of these generators is kept for every edge.
-    """
-    if not testable(tested):
-        return
-    if not size:
-        yield ()
-        return
-    for i in range(start, len(variables)):
-        if variables[i] not in tested:
-            for rest in _sets(variables, i + 1, size - 1, (*tested, variables[i]), testable):
-                yield variables[i], *rest
 
 
 def extended(graph: PartialGraph) -> dict[int, tuple[int, ...]]:

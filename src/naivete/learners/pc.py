@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
+import numpy as np
+
+from naivete._kernels.codes import Bools, Integers
 from naivete.counts.counts import Counts, informative_features
-from naivete.counts.independence import Independence, Statistic, Testable, data_independence, enough_cases, statistic_of
+from naivete.counts.independence import EnoughCases, Independence, Statistic, data_independence, enough_cases, statistic_of
 from naivete.learners.copies import copies, warn_about_copies
 from naivete.learners.k2 import class_last
-from naivete.learners.parameters import checked_count
-from naivete.learners.parent_limits import MaxParents, checked_max_parents, limited, parent_limit
-from naivete.learners.partial_graph import PartialGraph, Separators, edges_at_once, extended, remove_edges
+from naivete.learners.parent_limits import MaxParents, ParentLimit, checked_max_parents, limited
+from naivete.learners.partial_graph import PartialGraph, Separators, extended
+from naivete.learners.skeleton import edges_at_once, most_tests, remove_edges
 from naivete.network.estimation import estimate
 from naivete.network.graphs import d_separated
 from naivete.network.network import Network, Structure
 from naivete.variables import CLASS
 
-__all__ = ["oracle", "pc", "pc_graph"]
+__all__ = ["MaxOrder", "oracle", "pc", "pc_graph"]
+
+MaxOrder = int | Literal["auto"] | None
+"""A number of neighbors, None for any number, or "auto": as many as take at most `ROUND_TESTS` tests."""
+ROUND_TESTS = 1_000_000
+"""With max_order="auto", tests given two or more neighbors are made as long as a round has at most this many of them."""
 
 
 def pc(
@@ -24,7 +33,7 @@ def pc(
     *,
     alpha: float = 0.05,
     test: Statistic | str = "g",
-    max_order: int | None = None,
+    max_order: MaxOrder = "auto",
     max_parents: MaxParents = "auto",
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
@@ -43,7 +52,8 @@ def pc(
     counts : the training cases.
     alpha : the significance level of the tests; a larger one keeps more edges.
     test : "g" (likelihood ratio) or "chi2" (Pearson). With fewer than five cases for a cell, a test is skipped.
-    max_order : the largest number of neighbors to condition on; None for no limit.
+    max_order : the largest number of neighbors to condition on; None for no limit; "auto" for 0 and 1, and for more as long as
+        each number takes at most a million tests: the sets of so many neighbors of either end of an edge with enough cases.
     max_parents : the largest number of parents of a variable; "auto" for as many as leave one case for each cell of its table;
         None for no limit. The strongest parents are kept, and the other arcs are reversed or left out.
     smoothing, prior : as for `naive`.
@@ -61,7 +71,7 @@ def pc(
     Spirtes, Glymour and Scheines (1993), Causation, prediction and search; Jensen and Nielsen (2007), exercise 8.1; Colombo and
     Maathuis (2014), for neighbors that are fixed at the beginning of each round; Dor and Tarsi (1992), for the orientation.
     """
-    checked_count(max_order, "max_order")
+    checked_max_parents(max_order, "max_order")
     checked_max_parents(max_parents)
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     features = informative_features(counts)
@@ -69,9 +79,9 @@ def pc(
     warn_about_copies(counts, found, "PC gives a copy no other parent than that feature, and no influence on the class")
     tested = [CLASS, *(x for x in features if x not in found)]
     at_once = edges_at_once(counts, len(tested), "PC")
-    graph = pc_graph(tested, independent, max_order=max_order, testable=enough_cases(counts), at_once=at_once)
+    graph = pc_graph(tested, independent, max_order=max_order, enough=enough_cases(counts), at_once=at_once)
     parents: dict[int, tuple[int, ...]] = {**dict.fromkeys(counts.features, ()), **extended(graph)}
-    parents = limited(counts, parents, parent_limit(counts, max_parents))
+    parents = limited(counts, parents, ParentLimit(counts, max_parents))
     parents |= {copy: (first,) for copy, first in found.items()}
     return estimate(counts, {v: class_last(family) for v, family in sorted(parents.items())}, smoothing, prior=prior)
 
@@ -80,8 +90,8 @@ def pc_graph(
     variables: Iterable[int],
     independent: Independence,
     *,
-    max_order: int | None = None,
-    testable: Testable | None = None,
+    max_order: MaxOrder = None,
+    enough: EnoughCases | None = None,
     at_once: int | None = None,
 ) -> PartialGraph:
     """Return the partially directed graph of some variables: arcs where the independences determine them, edges elsewhere.
@@ -90,8 +100,8 @@ def pc_graph(
     ----------
     variables : the variables.
     independent : the independence test, from data or from an `oracle`.
-    max_order : the largest number of neighbors to condition on; None for no limit.
-    testable : whether there are enough cases for a test of some variables; by default always.
+    max_order : the largest number of neighbors to condition on, as for `pc`.
+    enough : the rule which tests have enough cases; by default all.
     at_once : how many edges are tested together; by default all.
 
     >>> graph = pc_graph([0, 1, 2], oracle({0: (), 1: (), 2: (0, 1)}))
@@ -100,18 +110,31 @@ def pc_graph(
     """
     graph, separators = PartialGraph.complete(variables), Separators()
     order = 0
-    while (max_order is None or order <= max_order) and remove_edges(graph, order, independent, separators, testable, at_once):
+    while _within(graph, order, max_order, enough) and remove_edges(graph, order, independent, separators, enough, at_once):
         order += 1
     graph.orient_v_structures(separators)
     graph.propagate()
     return graph
 
 
+def _within(graph: PartialGraph, order: int, max_order: MaxOrder, enough: EnoughCases | None) -> bool:
+    """Whether tests given so many neighbors are to be made."""
+    if max_order == "auto":
+        return order < 2 or most_tests(graph, order, enough) <= ROUND_TESTS
+    return max_order is None or order <= max_order
+
+
 def oracle(parents: Structure) -> Independence:
     """Return an independence test by d-separation in a known structure, which may have more variables than are tested.
 
-    >>> oracle({0: (), 1: (0,), 2: (1,)})([(0, 2, ()), (0, 2, (1,))])
-    [False, True]
+    >>> oracle({0: (), 1: (0,), 2: (1,)})(np.array([[0, 2]])).tolist()
+    [False]
+    >>> oracle({0: (), 1: (0,), 2: (1,)})(np.array([[0, 2, 1]])).tolist()
+    [True]
     """
     separated: Callable[..., bool] = d_separated
-    return lambda tests: [separated(parents, [a], [b], given) for a, b, given in tests]
+
+    def independent(tests: Integers) -> Bools:
+        return np.array([separated(parents, [a], [b], given) for a, b, *given in tests.tolist()], bool)
+
+    return independent
