@@ -14,7 +14,7 @@ from naivete.errors import NaiveteWarning, ParameterError, ResourceError
 from naivete.learners.copies import copies
 from naivete.learners.partial_graph import PartialGraph, extended
 from naivete.learners.pc import oracle, pc, pc_graph
-from naivete.learners.skeleton import edges_at_once
+from naivete.learners.skeleton import edges_at_once, remove_edges
 from naivete.network.graphs import ancestors, cpdag, equivalent
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of
@@ -58,6 +58,32 @@ def test_max_order_limits_the_neighbors() -> None:
     chain = {0: (), 1: (0,), 2: (1,), CLASS: ()}
     assert edges(pc_graph(chain, oracle(chain), max_order=0)) == {(0, 1), (0, 2), (1, 2)}
     assert edges(pc_graph(chain, oracle(chain), max_order=1)) == {(0, 1), (1, 2)}
+
+
+def test_by_default_rounds_of_too_many_tests_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hidden common cause makes all features dependent, whatever they are conditioned on."""
+    rng = np.random.default_rng(0)
+    hidden = rng.integers(0, 2, 2000)
+    columns = [np.where(rng.random(2000) < 0.6, hidden, rng.integers(0, 2, 2000)).tolist() for _ in range(9)]
+    counts = Counts(cases_of([2] * 9, columns))
+    made = []
+
+    def watched(graph: PartialGraph, order: int, *rest: Any) -> int:
+        made.append(order)
+        return remove_edges(graph, order, *rest)
+
+    monkeypatch.setattr("naivete.learners.pc.remove_edges", watched)
+    whole = dict(pc(counts, max_order=None).parents)
+    assert dict(pc(counts).parents) == whole
+    assert max(made) > 3
+    made.clear()
+    monkeypatch.setattr("naivete.learners.pc.ROUND_TESTS", 36 * 2 * 28)  # 36 edges, pairs of 8 neighbors on either side
+    pc(counts)
+    assert made == [0, 1, 2]
+    made.clear()
+    monkeypatch.setattr("naivete.learners.pc.ROUND_TESTS", 0)
+    pc(counts)
+    assert made == [0, 1]
 
 
 def test_data_of_a_network_give_its_class_of_equivalent_ones() -> None:

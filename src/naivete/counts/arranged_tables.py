@@ -85,7 +85,7 @@ def _pass(
     counts: Counts, families: _kernels.FamilyArray, forms: Numbers, dense: Integers, sparse: Integers
 ) -> Iterator[tuple[Integers, TableStack]]:
     """Count some families in one pass; the dense ones come sorted by shape."""
-    for i in (dense if len(dense) == 1 else ()):
+    for i in dense if len(dense) == 1 else ():
         counts.check_budget({families[i]: int(forms[i].prod())})
     some = families.take(dense)
     layout = _kernels.ArrayLayout(some, counts.cards([*counts.features, CLASS]))

@@ -141,9 +141,7 @@ def _p_values(tables: NDArray[Any], test: Statistic) -> Numbers:
     return np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
 
 
-def _statistic(
-    tables: NDArray[Any], x: NDArray[Any], y: NDArray[Any], total: NDArray[Any], test: Statistic
-) -> Numbers:
+def _statistic(tables: NDArray[Any], x: NDArray[Any], y: NDArray[Any], total: NDArray[Any], test: Statistic) -> Numbers:
     """Return the statistic of each table, from observed and expected counts."""
     n = np.asarray(tables, np.float64)
     share = y.astype(np.float64) / np.where(total > 0, total, 1.0)[:, None]

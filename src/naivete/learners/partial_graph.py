@@ -10,6 +10,9 @@ __all__ = ["PartialGraph", "Separators", "extended", "ordered"]
 Separators = dict[frozenset[int], frozenset[int]]
 """For pairs of variables that were found independent, the variables they are independent given; none for pairs not listed."""
 
+LOST_ARCS = 32
+"""After so many directed arcs became bidirected, it is computed again which variables can be reached from which."""
+
 
 class PartialGraph:
     """Variables, their adjacencies, and the arcs among them; an edge with arcs in both directions is bidirected.
@@ -47,19 +50,38 @@ class PartialGraph:
         self._to: dict[int, set[int]] = {v: set() for v in self.variables}
         self._from: dict[int, set[int]] = {v: set() for v in self.variables}
         self._reach = dict.fromkeys(self.variables, 0)  # bits of at least all variables that a directed path leads to
+        self._lost = 0  # how many directed arcs became bidirected since `_reach` was exact
         for a, b in arcs:
             self._add(a, b)
 
     def _add(self, a: int, b: int) -> None:
+        """Add an arc; `_reach` of all variables that lead to it grows."""
         self._to[a].add(b)
         self._from[b].add(a)
         if a in self._to[b]:
-            return  # bidirected edges are on no directed path; `_reach` may contain more than it has to
+            self._lost += 1
+            return
         bit, below = self._bit[a], self._reach[b] | self._bit[b]
         if self._reach[a] | below != self._reach[a]:
             for u in self.variables:
                 if u == a or self._reach[u] & bit:
                     self._reach[u] |= below
+
+    def _refresh(self) -> None:
+        """Make `_reach` exact: children before parents."""
+        waiting = {v: len(self._to[v] - self._from[v]) for v in self.variables}
+        ready = [v for v, children in waiting.items() if not children]
+        while ready:
+            v = ready.pop()
+            below = 0
+            for w in self._to[v] - self._from[v]:
+                below |= self._reach[w] | self._bit[w]
+            self._reach[v] = below
+            for u in self._from[v] - self._to[v]:
+                waiting[u] -= 1
+                if not waiting[u]:
+                    ready.append(u)
+        self._lost = 0
 
     def without_arcs(self) -> PartialGraph:
         """Return a copy in which all edges are undirected."""
@@ -110,32 +132,36 @@ class PartialGraph:
         return True
 
     def closes(self, a: int, b: int) -> bool:
-        """Whether an arc from a to b would close a cycle: whether there is a directed path from b to a.
-
-        `_reach` rules out most variables: a path to a leads only over variables from which a can be reached.
-        """
+        """Whether an arc from a to b would close a cycle: whether a directed path other than their edge leads from b to a."""
         bit = self._bit[a]
         if not self._reach[b] & bit:
             return False
-        seen, waiting = {b}, [b]
-        while waiting:
-            v = waiting.pop()
+        if self._lost >= LOST_ARCS:
+            self._refresh()
+        below = [w for w in self._to[b] - self._from[b] if w != a and self._reach[w] & bit]
+        if not self._lost:
+            return bool(below)
+        seen = {b, *below}
+        while below:
+            v = below.pop()
             for w in self._to[v] - self._from[v]:
-                if w == a and v != b:
+                if w == a:
                     return True
-                if w not in seen and self._reach[w] & bit and (v, w) != (b, a):
+                if w not in seen and self._reach[w] & bit:
                     seen.add(w)
-                    waiting.append(w)
+                    below.append(w)
         return False
 
     def orient_v_structures(self, separators: Separators) -> None:
         """Orient a -> c <- b where a and b are not adjacent and c is not in the set that separates them."""
         nothing: frozenset[int] = frozenset()
         for c in self.variables:
-            for a, b in combinations(sorted(self.adjacent[c]), 2):
-                if b not in self.adjacent[a] and c not in separators.get(frozenset((a, b)), nothing):
-                    self.orient(a, c)
-                    self.orient(b, c)
+            into = self._from[c]
+            for a in sorted(self.adjacent[c]):
+                for b in sorted(b for b in self.adjacent[c] - self.adjacent[a] if b > a):
+                    if (a not in into or b not in into) and c not in separators.get(frozenset((a, b)), nothing):
+                        self.orient(a, c)
+                        self.orient(b, c)
 
     def propagate(self, *, eager: bool = False) -> None:
         """Orient the edges that the arcs determine, by Meek's rules, until nothing changes.

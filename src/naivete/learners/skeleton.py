@@ -149,9 +149,7 @@ class _Waiting:
         return joined[:count]
 
 
-def _separate(
-    edges: list[Edge], neighbors: _Neighbors, independent: Independence, graph: PartialGraph
-) -> int:
+def _separate(edges: list[Edge], neighbors: _Neighbors, independent: Independence, graph: PartialGraph) -> int:
     """Remove the edges whose ends are independent given nothing; return how many could be tested."""
     tests = np.array(edges, np.int64).reshape(-1, 2)
     possible = np.ones(len(tests), bool) if neighbors.enough is None else neighbors.enough(tests)
