@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Numbers
+from naivete._kernels.codes import Integers, Numbers
 from naivete.cases.views import Configuration
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import checked_level
@@ -151,7 +151,9 @@ def _steps(counts: Counts, selected: Configuration, metric: Metric) -> Iterator[
             yield Step(remaining[i], value, gain, table, selected, len(counts.features))
 
 
-def _tables(counts: Counts, selected: Configuration, features: Sequence[int]) -> Iterator[tuple[list[int], TableStack]]:
+def _tables(
+    counts: Counts, selected: Configuration, features: Sequence[int]
+) -> Iterator[tuple[Sequence[int] | Integers, TableStack]]:
     """The counts of these features with the configurations of the selected ones and the class, those of one shape together."""
     if not selected.features:
         margins, column = counts.margins(), len(counts.features)

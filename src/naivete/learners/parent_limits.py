@@ -51,14 +51,15 @@ class ParentLimit:
     def __call__(self, v: int, parents: Sequence[int]) -> bool:
         """Whether a variable may have these parents."""
         if self.max_parents == "auto":
-            return len(parents) < 2 or self.cards[[v, *parents]].prod() <= self.total
-        return self.max_parents is None or len(parents) <= self.max_parents
+            return len(parents) < 2 or bool(self.cards[[v, *parents]].prod() <= self.total)
+        return not isinstance(self.max_parents, int) or len(parents) <= self.max_parents
 
     def addable(self, v: int, parents: Sequence[int], candidates: Integers) -> Integers:
         """Return the candidates that a variable may have as one more parent."""
         if self.max_parents == "auto" and parents:
-            return candidates[self.cards[[v, *parents]].prod() * self.cards[candidates] <= self.total]
-        allowed = self.max_parents in (None, "auto") or len(parents) < self.max_parents
+            cells = self.cards[[v, *parents]].prod() * self.cards[candidates]
+            return np.asarray(candidates[cells <= self.total])
+        allowed = not isinstance(self.max_parents, int) or len(parents) < self.max_parents
         return candidates if allowed else candidates[:0]
 
 
