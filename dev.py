@@ -50,7 +50,7 @@ COMMANDS = {
     ),
     "long": ("run the property tests on many random examples", [PARALLEL]),
     "chaos": ("run the slow tests: failures and kills at every file operation, lost workers", [[*PYTEST, "-m", "slow"]]),
-    "fuzz": ("read 50,000 mutated inputs with every reader and the model loader", [["-m", "tests.fuzz"]]),
+    "fuzz": ("read 50,000 mutated inputs with every reader and the model loader", [["-m", "tests.fuzz_run"]]),
     "bench": ("compare speed and memory with other libraries", [["-m", "benchmarks"]]),
     "reproduce": ("repeat a published experiment: dev.py reproduce sahami-1996", [["-m", "studies"]]),
     "docs": ("build the documentation into docs/_build/html and check its links", [SPHINX, ["docs/check.py"]]),

@@ -1,30 +1,40 @@
-"""Mutated files for every reader: `python -m tests.fuzz [reader ...] [--count N] [--seed S]`.
+"""Mutated files for every reader; `tests.fuzz_run` is the command.
 
-A reader passes if nothing but an error of the library leaves it, and no input takes longer than ten seconds of processor time.
+A reader passes if nothing but an error of the library leaves it, if no input takes more than two seconds of processor time, or two
+for each 100 kB of a longer one, and if none takes more than 256 MiB of memory.
 """
 
 from __future__ import annotations
 
-import argparse
 import faulthandler
 import gzip
 import io
+import os
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from naivete.data.files import read_arff, read_csv, read_parquet
-from naivete.errors import NaiveteError, NaiveteWarning
+from naivete.errors import NaiveteError
 from tests import fuzz_formats, fuzz_model
 
-SECONDS = 10.0  # of processor time
+try:
+    import resource
+except ImportError:  # pragma: no cover - Windows
+    resource = None  # type: ignore[assignment]
+
+SECONDS = 2.0  # of processor time for 100 kB
+STUCK = 60.0
+MEMORY = 256 << 20
 LONGEST = 1 << 16
 
 ARFF = (
@@ -132,10 +142,10 @@ def parquet_corpus() -> tuple[bytes, ...]:
 READERS: dict[str, Reader] = {
     "arff": Reader(lambda: ARFF, ".arff", read_arff),
     "csv": Reader(lambda: CSV, ".csv", read_csv),
-    "parquet": Reader(parquet_corpus, ".parquet", read_parquet),
-    "model": Reader(fuzz_model.corpus, ".nvt", fuzz_model.load, fuzz_model.mutant),
+    "parquet": Reader(cache(parquet_corpus), ".parquet", read_parquet),
+    "model": Reader(cache(fuzz_model.corpus), ".nvt", fuzz_model.load, fuzz_model.mutant),
     **{
-        name: Reader(fuzz_formats.corpus(name), ending, fuzz_formats.reader(name), fuzz_formats.mutant)
+        name: Reader(cache(fuzz_formats.corpus(name)), ending, fuzz_formats.reader(name), fuzz_formats.mutant)
         for name, ending in fuzz_formats.ENDINGS.items()
     },
 }
@@ -194,62 +204,91 @@ def escape(data: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
 CHANGES = (cut, drop, flip, flip, insert, insert, insert, repeat, splice, escape, escape)
 
 
-def failure(reader: Reader, path: Path) -> str | None:
+@dataclass
+class Found:
+    """What a reader did with some inputs."""
+
+    inputs: int = 0
+    refused: int = 0
+    """Inputs for which it raised an error of the library."""
+    slowest: float = 0.0
+    """The most processor seconds for an input, per 100 kB where it is longer than that."""
+    memory: int = 0
+    """How far the peak of the memory of the process is above that before the first input, in bytes: a bound for each input."""
+    problems: list[tuple[bytes, str]] = field(default_factory=list)
+    """The inputs that it did not take as it should, with what went wrong."""
+
+
+def failure(reader: Reader, path: Path, found: Found | None = None) -> str | None:
     """What is wrong with the way the reader takes this file, None if nothing is."""
+    found = Found() if found is None else found
     start = time.process_time()
     try:
         reader.read(path)
     except NaiveteError as error:
+        found.refused += 1
         if not str(error):
             return "an error without a message"
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         return f"{type(error).__name__}: {error}"
-    seconds = time.process_time() - start
-    return f"{seconds:.1f} s" if seconds > SECONDS else None
+    seconds = (time.process_time() - start) / max(1.0, path.stat().st_size / 100_000)
+    found.slowest = max(found.slowest, seconds)
+    return f"{seconds:.1f} s of processor time" if seconds > SECONDS else None
 
 
-def fuzz(reader: Reader, count: int, seed: int) -> list[tuple[bytes, str]]:
-    """The inputs that the reader does not take as it should, with what went wrong; the first ten of them."""
-    rng = random.Random(seed)
+def fuzz(reader: Reader, count: int, seed: int | str, baseline: int | None = None) -> Found:
+    """Read mutated inputs, and stop at the tenth problem or at the first input that takes too much memory.
+
+    Parameters
+    ----------
+    reader : the reader.
+    count : the number of inputs.
+    seed : the seed of the changes.
+    baseline : the memory of the process before the first input of all, in bytes; by default that of now.
+    """
+    rng, found = random.Random(seed), Found()
     corpus = reader.corpus()
-    finds: list[tuple[bytes, str]] = []
-    with tempfile.TemporaryDirectory() as folder:
+    baseline = memory() if baseline is None else baseline
+    with tempfile.TemporaryDirectory() as folder, stopped_when_stuck() as restart:
         path = Path(folder, f"input{reader.ending}")
-        for _ in range(count):
+        while found.inputs < count and len(found.problems) < 10 and found.memory <= MEMORY:
             data = reader.mutant(rng, corpus)
             path.write_bytes(data)
-            faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
-            problem = failure(reader, path)
+            restart()
+            problem = failure(reader, path, found)
+            found.inputs += 1
+            found.memory = peak_memory() - baseline
+            if problem is None and found.memory > MEMORY:
+                problem = f"{found.memory / 2**20:.0f} MiB of memory"
             if problem is not None:
-                finds.append((data, problem))
-                if len(finds) == 10:
-                    break
-        faulthandler.cancel_dump_traceback_later()
-    return finds
+                found.problems.append((data, problem))
+    return found
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("reader", nargs="*", help=f"which readers, of {', '.join(READERS)}; by default all")
-    parser.add_argument("--count", type=int, default=50_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    unknown = [name for name in options.reader if name not in READERS]
-    if unknown:
-        parser.error(f"unknown reader {unknown[0]!r}")
-    failed = False
-    warnings.simplefilter("ignore", NaiveteWarning)
-    for name in options.reader or READERS:
-        start = time.perf_counter()
-        finds = fuzz(READERS[name], options.count, options.seed)
-        print(f"{name}: {options.count} inputs, {len(finds)} finds, {time.perf_counter() - start:.0f} s")
-        for data, problem in finds:
-            print(f"  {problem}\n    {data[:2000]!r}")
-        failed = failed or bool(finds)
-    return int(failed)
+def memory() -> int:
+    """The resident memory of the process now, in bytes; its peak where the system does not report it."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else peak_memory()
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def peak_memory() -> int:
+    """The largest resident memory that the process has had, in bytes; 0 where the system does not report it."""
+    if resource is None:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+@contextmanager
+def stopped_when_stuck() -> Iterator[Callable[[], None]]:
+    """Yield a function that allows `STUCK` more processor seconds, after which the process prints where it is, and ends."""
+    if not hasattr(signal, "setitimer"):
+        yield lambda: None
+        return
+    faulthandler.register(signal.SIGPROF, file=sys.__stderr__, chain=True)  # the default handler ends the process
+    try:
+        yield lambda: signal.setitimer(signal.ITIMER_PROF, STUCK) and None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        faulthandler.unregister(signal.SIGPROF)

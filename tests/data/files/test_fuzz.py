@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests import fuzz
+from tests import fuzz, fuzz_run
 
 
 @pytest.mark.parametrize("name", ["arff", "csv", "parquet"])
 def test_mutated_files(name: str) -> None:
     if name == "parquet":
         pytest.importorskip("pyarrow")
-    assert fuzz.fuzz(fuzz.READERS[name], 300, seed=1) == []
+    assert fuzz.fuzz(fuzz.READERS[name], 300, seed=1).problems == []
 
 
 @pytest.mark.parametrize("name", ["arff", "csv", "parquet"])
@@ -35,8 +36,35 @@ def test_inputs_that_break_a_reader_are_reported(
         raise IndexError(path.name)
 
     monkeypatch.setitem(fuzz.READERS, "broken", fuzz.Reader(lambda: (b"data",), ".bin", broken))
-    assert fuzz.main(["broken", "--count", "20"]) == 1
-    assert "broken: 20 inputs, 10 finds" in capsys.readouterr().out
-    assert fuzz.main(["csv", "--count", "5", "--seed", "3"]) == 0
+    monkeypatch.setattr(fuzz_run, "PART", 10)
+    assert fuzz_run.main(["broken", "--total", "20"]) == 1
+    assert "20 inputs, 10 problems" not in (printed := capsys.readouterr().out)
+    assert "10 inputs, 10 problems" in printed
+    assert "broken: IndexError: input.bin" in printed
     with pytest.raises(SystemExit):
-        fuzz.main(["no-such"])
+        fuzz_run.main(["no-such"])
+
+
+def test_a_run_is_continued(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz_run, "PART", 10)
+    state = tmp_path / "state.json"
+    assert fuzz_run.main(["csv", "bif", "--total", "40", "--state", str(state)]) == 0
+    assert fuzz_run.main(["csv", "bif", "--total", "60", "--state", str(state)]) == 0
+    continued = json.loads(state.read_text())["readers"]
+    assert fuzz_run.main(["csv", "bif", "--total", "60", "--state", str(tmp_path / "other.json")]) == 0
+    at_once = json.loads((tmp_path / "other.json").read_text())["readers"]
+    for name in ("csv", "bif"):
+        assert (continued[name]["inputs"], continued[name]["refused"]) == (30, at_once[name]["refused"])
+    assert "60 inputs, 0 problems" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="of a run with --seed 0"):
+        fuzz_run.main(["csv", "--seed", "1", "--state", str(state)])
+
+
+def test_slow_and_large_inputs_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = fuzz.Reader(lambda: (b"data",), ".bin", lambda path: bytearray(8 << 20))
+    monkeypatch.setattr(fuzz, "MEMORY", -1 << 40)
+    found = fuzz.fuzz(reader, 5, seed=0)
+    assert found.inputs == 1
+    assert "MiB of memory" in found.problems[0][1]
+    monkeypatch.setattr(fuzz, "SECONDS", -1.0)
+    assert "s of processor time" in str(fuzz.failure(fuzz.READERS["csv"], Path(__file__)))

@@ -10,4 +10,4 @@ from tests import fuzz, fuzz_formats
 @pytest.mark.parametrize("name", list(fuzz_formats.ENDINGS))
 @pytest.mark.filterwarnings("ignore::naivete.errors.NaiveteWarning")
 def test_mutated_files(name: str) -> None:
-    assert fuzz.fuzz(fuzz.READERS[name], 200, seed=1) == []
+    assert fuzz.fuzz(fuzz.READERS[name], 200, seed=1).problems == []
