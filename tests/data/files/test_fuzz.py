@@ -61,10 +61,14 @@ def test_a_run_is_continued(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
 
 
 def test_slow_and_large_inputs_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = fuzz.Reader(lambda: (b"data",), ".bin", lambda path: bytearray(8 << 20))
-    monkeypatch.setattr(fuzz, "MEMORY", -1 << 40)
-    found = fuzz.fuzz(reader, 5, seed=0)
+    reader = fuzz.Reader(lambda: (b"data",), ".bin", lambda path: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(fuzz, "MEMORY", -(1 << 40))
+        found = fuzz.Found(memory=-(2 << 40))
+        patch.setattr(fuzz, "Found", lambda: found)
+        fuzz.fuzz(reader, 5, seed=0)
     assert found.inputs == 1
     assert "MiB of memory" in found.problems[0][1]
     monkeypatch.setattr(fuzz, "SECONDS", -1.0)
-    assert "s of processor time" in str(fuzz.failure(fuzz.READERS["csv"], Path(__file__)))
+    (tmp_path / "input.csv").write_bytes(fuzz.CSV[0])
+    assert "s of processor time" in str(fuzz.failure(fuzz.READERS["csv"], tmp_path / "input.csv"))
