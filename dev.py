@@ -21,10 +21,14 @@ INSTALLED_FROM = (
     "hatch_build.py",
     "src/naivete/_kernels/kernels.c",
     "src/naivete/_kernels/columns.h",
+    "src/naivete/_kernels/contexts.h",
     "src/naivete/_kernels/contexts.c",
     "src/naivete/_kernels/trees.c",
     "src/naivete/_kernels/weights.c",
     "src/naivete/_kernels/boosting.c",
+    "src/naivete/_kernels/spectrum.h",
+    "src/naivete/_kernels/spectrum.c",
+    "src/naivete/_kernels/spectrum_tables.c",
 )
 
 PYTEST = ["-m", "pytest", "-q"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.contexts import LeftOut
 from naivete._kernels.dispatch import loaded
-from naivete._kernels.trees import Growth, forest_posteriors, grow_tree, tree_leaves, tree_posteriors, tree_tables
+from naivete._kernels.trees import Growth, grow_tree, tree_leaves, tree_posteriors
 
 TIERS = ["numpy", *(["c"] if loaded() is not None else [])]
 
@@ -89,14 +89,6 @@ def test_posteriors_of_a_left_out_row_are_those_of_the_other_rows(tier: Any, t: 
             np.testing.assert_allclose(logs[row], np.mean([one[0][0] for one in each], axis=0), rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(mean[row], np.mean([one[1][0] for one in each], axis=0), rtol=1e-10)
             np.testing.assert_allclose(np.exp(each[0][0][0]).sum(axis=1), 1.0, rtol=1e-12)
-        tables = tree_tables(t["states"], trees, 0.5)
-        assert (tables is None) == (tier == "numpy")
-        if tables:
-            direct, prepared = (
-                tree_posteriors(codes, t["states"], trees, 0.5, depths),
-                forest_posteriors(codes, t["states"], tables, depths),
-            )
-            assert all(np.array_equal(a, b) for a, b in zip(direct, prepared, strict=True)), "tables give the same bits"
 
 
 @given(t=tables())

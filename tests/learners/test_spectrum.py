@@ -24,7 +24,7 @@ from naivete.classifiers.spectrum import Spectrum
 from naivete.counts.contexts import TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
 from naivete.errors import ModelFileError, ParameterError
-from naivete.inference import spectrum_tables
+from naivete.inference import spectrum_prediction
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
 from naivete.learners import spectrum_weights
 from naivete.learners.spectrum import SpectrumSettings, spectrum
@@ -120,15 +120,37 @@ def test_many_rows_have_the_same_bits_as_few_rows(seed: int, weighted: bool) -> 
     no_missing = np.zeros(len(codes), bool)
     few = predictor.posterior(codes, no_missing)[0]
     many = predictor.posterior([np.tile(column, 40) for column in codes], no_missing)[0]
-    tables = predictor._tables.for_rows(0)
-    assert (tables is not None and all(tables.trees)) or compiled() is None, "many rows are predicted from tables"
+    prepared = predictor._compiled
+    assert compiled() is None or (prepared is not None and prepared.has_tables == (True, True)), (
+        "many rows are predicted from tables"
+    )
     assert np.array_equal(many, np.tile(few, (40, 1)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spectrum_tables, "LARGEST", 8)
-        tables = spectrum_tables.PredictionTables(predictor.spectrum).for_rows(10**6)
-        assert tables is None or not any(tables.trees), "tables that are too large are not made"
+        patch.setattr(spectrum_prediction, "LARGEST", 8)
+        other = SpectrumPredictor(predictor.spectrum)
+        assert np.array_equal(other.posterior([np.tile(column, 40) for column in codes], no_missing)[0], many)
+        assert other._compiled is None or other._compiled.has_tables == (False, False), "tables that are too large are not made"
     assert np.array_equal(predictor.posterior(codes, no_missing)[0], few)
     assert np.array_equal(SpectrumPredictor(predictor.spectrum).posterior([c[:1] for c in codes], no_missing)[0], few[:1])
+    np.testing.assert_allclose(few, predictor.posterior_by_terms(codes), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.skipif(compiled() is None, reason="the C kernels are not installed")
+def test_probabilities_below_the_smallest_one_are_the_same_with_many_rows() -> None:
+    """A value that never occurs with one class, in contexts with a million cases of that class."""
+    codes = [np.array([0, 0, 1, 1, 1], np.uint8) for _ in range(8)]
+    labels, weight = np.array([0, 1, 0, 1, 1], np.uint8), np.array([1e7, 1.0, 1.0, 1e7, 1e7])
+    variables = (*(Variable(f"x{i}", (0, 1)) for i in range(8)), Variable("class", (0, 1)))
+    data = MemoryCases(variables, Block((*codes, labels), weight), np.zeros(8, bool))
+    model = spectrum(Counts(data), SpectrumSettings(members=2, trees=2, boosting=1))
+    predictor = SpectrumPredictor(model)
+    kernel = spectrum_prediction.posterior_kernel(model)
+    assert any(part["whole"] for parts in kernel.parts for part in parts)
+    rows = [np.array([0, 1, i % 2], np.uint8) for i in range(8)]
+    few = predictor.posterior(rows, np.zeros(8, bool))[0]
+    np.testing.assert_allclose(few, predictor.posterior_by_terms(rows), rtol=1e-8)
+    many = predictor.posterior([np.tile(row, 1000) for row in rows], np.zeros(8, bool))[0]
+    assert np.array_equal(many, np.tile(few, (1000, 1)))
 
 
 def test_no_probability_is_zero() -> None:

@@ -1,4 +1,4 @@
-/* What contexts.c, trees.c, weights.c and boosting.c share: exported functions, the smallest probability, and a column of codes. */
+/* What the files of C share that read columns of codes: exported functions, the smallest probability, and a column of codes. */
 
 #ifndef NAIVETE_COLUMNS_H
 #define NAIVETE_COLUMNS_H

@@ -8,13 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
-
-typedef struct {
-    double n;      /* weight of the cases of class c, or of class c with code x */
-    uint32_t c;    /* class */
-    uint32_t x;    /* code of the feature; in the entry of a class: how many codes occur with it */
-} entry;
+#include "contexts.h"
 
 enum { BATCH = 512 };
 
@@ -109,16 +103,6 @@ static int64_t combine(entry *cells, int64_t n) {
     }
     return m + 1;
 }
-
-typedef struct {
-    uint32_t *codes;    /* last code of each context */
-    int64_t *children;  /* first context of the next depth, and the end */
-    double *totals;     /* weight of each context */
-    int64_t *class_at;  /* first entry of its classes, and the end */
-    entry *classes;
-    int64_t *cell_at;   /* first entry of its cells, and the end */
-    entry *cells;
-} level;
 
 /* Builds the levels 0..depth from distinct sorted keys over (p1, ..., p_depth, x, class). Contexts of less weight than `least`
    are left out, except the empty one. `sizes` receives contexts, class entries and cells of each level. The arrays of every level
@@ -271,18 +255,6 @@ API int64_t naivete_place_contexts(const level *from, const int64_t *sizes, int6
     return used;
 }
 
-INLINE int64_t child(const level *l, const level *below, int64_t at, uint32_t p) {
-    int64_t lo = l->children[at], hi = l->children[at + 1];
-    while (hi - lo > 8) {
-        const int64_t mid = (lo + hi) / 2;
-        if (below->codes[mid] <= p) lo = mid;
-        else hi = mid;
-    }
-    for (; lo < hi; lo++)
-        if (below->codes[lo] == p) return lo;
-    return -1;
-}
-
 /* Multiplies and keeps the exponent apart, so that nothing underflows. */
 INLINE void settle(double *mantissa, int32_t *exponent, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
@@ -291,94 +263,6 @@ INLINE void settle(double *mantissa, int32_t *exponent, int64_t n) {
         exponent[i] += (int32_t)(u >> 52 & 0x7FF) - 1023;
         u = (u & 0x800FFFFFFFFFFFFFull) | 0x3FF0000000000000ull;
         memcpy(mantissa + i, &u, 8);
-    }
-}
-
-typedef struct {
-    const double *margin; /* weight of each bin of x */
-    const int64_t *members; /* the column of x, then those of its parents */
-    const level *levels;
-    int64_t parents;
-    double states; /* number of bins of x that can occur */
-    double total;  /* weight of all cases */
-    const double *const *tables; /* for each depth P (context, x, class), see naivete_context_tables; NULL where they are not known */
-    const int32_t *const *next;  /* for each depth the context of the next depth (context, code), -1 where there is none */
-    const int64_t *cards;        /* number of bins of each parent, and of x */
-    const double *logs;          /* logarithms of the first table */
-} family;
-
-/* P of a value of x with the weight n, in a class with the weight N and t values, from P of the shorter context. */
-INLINE double backed_off(double n, double N, double t, double P, double theta, double delta) {
-    const double high = n > delta ? n - delta : 0.0;
-    P = (high + (theta + delta * t) * P) / (N + theta);
-    return P < SMALLEST ? SMALLEST : P;
-}
-
-/* Writes P (x, class) of one context from that of the shorter context; N and t are memory for K numbers. */
-static void context_table(const level *l, int64_t at, const double *shorter, const double *margin, int64_t X, int64_t K, double theta,
-                          double delta, double *N, double *t, double *P) {
-    memcpy(P, shorter, X * K * sizeof *P);
-    for (const entry *e = l->classes + l->class_at[at], *end = l->classes + l->class_at[at + 1]; e < end; e++) {
-        N[e->c] = e->n;
-        t[e->c] = e->x;
-        for (int64_t i = e->c; i < X * K; i += K) P[i] = backed_off(0.0, e->n, e->x, shorter[i], theta, delta);
-    }
-    for (const entry *e = l->cells + l->cell_at[at], *end = l->cells + l->cell_at[at + 1]; e < end; e++)
-        P[e->x * K + e->c] = backed_off(e->n, N[e->c], t[e->c], shorter[e->x * K + e->c], theta, delta);
-    for (int64_t x = 0; x < X; x++)
-        if (margin[x] < 1e-9)
-            for (int64_t c = 0; c < K; c++) P[x * K + c] = 1.0;
-}
-
-/* Computes the tables, next contexts and logarithms of a family (see `family`), for rows of which nothing is left out. A value of x
-   that never occurred has P = 1 in all classes. Returns 0 if there is not enough memory. */
-API int naivete_context_tables(const family *g, const int64_t *sizes, int64_t K, double theta, double delta, double least,
-                               double *const *tables, int32_t *const *next, double *logs) {
-    const int64_t X = g->cards[g->parents];
-    double *base = malloc((X + 2) * K * sizeof *base);
-    if (!base) return 0;
-    double *N = base + X * K, *t = N + K;
-    for (int64_t i = 0; i < X * K; i++) base[i] = (g->margin[i / K] + 1) / (g->total + g->states);
-    context_table(g->levels, 0, base, g->margin, X, K, theta, delta, N, t, tables[0]);
-    for (int64_t i = 0; i < X * K; i++) logs[i] = log(tables[0][i]);
-    for (int64_t d = 0; d < g->parents; d++) {
-        const level *l = g->levels + d;
-        for (int64_t i = 0; i < sizes[3 * d] * g->cards[d]; i++) next[d][i] = -1;
-        for (int64_t at = 0; at < sizes[3 * d]; at++)
-            for (int64_t below = l->children[at]; below < l->children[at + 1]; below++) {
-                if (l[1].totals[below] >= least) next[d][at * g->cards[d] + l[1].codes[below]] = (int32_t)below;
-                context_table(l + 1, below, tables[d] + at * X * K, g->margin, X, K, theta, delta, N, t, tables[d + 1] + below * X * K);
-            }
-    }
-    free(base);
-    return 1;
-}
-
-/* Multiplies the products (depth, row, class) of a batch by the probabilities of a family, from its tables. All rows descend together,
-   one depth after another, so that the processor waits for the memory of many rows at a time. The bins of column j are
-   binned[j * BATCH], ... */
-INLINE void multiply(const family *g, const uint32_t *binned, int64_t len, int64_t D, const int64_t K, double *products) {
-    const int64_t X = g->cards[g->parents];
-    const uint32_t *values = binned + g->members[0] * BATCH;
-    const double *P[BATCH];
-    int64_t at[BATCH]; /* the context of each row, -1 after the last one that occurs */
-    for (int64_t i = 0; i < len; i++) {
-        at[i] = 0;
-        P[i] = g->tables[0] + values[i] * K;
-    }
-    for (int64_t d = 0; d < D; d++, products += BATCH * K) {
-        for (int64_t i = 0; i < len; i++)
-            for (int64_t c = 0; c < K; c++) products[i * K + c] *= P[i][c];
-        if (d >= g->parents || d == D - 1) continue;
-        const int32_t *next = g->next[d];
-        const int64_t card = g->cards[d];
-        const uint32_t *codes = binned + g->members[d + 1] * BATCH;
-        const double *table = g->tables[d + 1];
-        for (int64_t i = 0; i < len; i++) {
-            const int64_t below = at[i] < 0 ? -1 : next[at[i] * card + codes[i]];
-            at[i] = below;
-            P[i] = below < 0 ? P[i] : table + (below * X + values[i]) * K;
-        }
     }
 }
 
@@ -403,13 +287,7 @@ API int naivete_context_logs(const column *columns, const uint32_t *const *bins,
             for (int64_t i = d * BATCH * K; i < (d * BATCH + len) * K; i++) mantissa[i] = 1.0, exponent[i] = 0;
         for (int64_t f = 0; f < count; f++) {
             const family *g = families + f;
-            const int prepared = g->tables && !leave;
-            if (prepared && K == 2) multiply(g, binned, len, D, 2, mantissa);
-            else if (prepared && K == 3) multiply(g, binned, len, D, 3, mantissa);
-            else if (prepared) multiply(g, binned, len, D, K, mantissa);
-            for (int64_t i = 0; prepared && first && i < len; i++)
-                memcpy(first + ((from + i) * count + f) * K, g->logs + binned[g->members[0] * BATCH + i] * K, K * sizeof *first);
-            for (int64_t i = 0; !prepared && i < len; i++) {
+            for (int64_t i = 0; i < len; i++) {
                 const uint32_t x = binned[g->members[0] * BATCH + i];
                 const double w = leave ? leave[from + i] : 0.0;
                 const uint32_t y = leave ? labels[from + i] : UINT32_MAX;
@@ -423,16 +301,7 @@ API int naivete_context_logs(const column *columns, const uint32_t *const *bins,
                 int64_t at = 0, d = 0;
                 for (;; d++) {
                     const level *l = g->levels + d;
-                    const entry *cell = l->cells + l->cell_at[at], *stop = l->cells + l->cell_at[at + 1];
-                    while (stop - cell > 8) {
-                        const entry *mid = cell + (stop - cell) / 2;
-                        if (mid->x < x) cell = mid + 1;
-                        else if (mid->x > x) stop = mid;
-                        else break;
-                    }
-                    while (cell > l->cells + l->cell_at[at] && cell[-1].x >= x) cell--;
-                    while (cell < stop && cell->x < x) cell++;
-                    stop = l->cells + l->cell_at[at + 1];
+                    const entry *cell = first_cell(l, at, x), *stop = l->cells + l->cell_at[at + 1];
                     const entry *e = l->classes + l->class_at[at], *last = l->classes + l->class_at[at + 1];
                     for (; e < last; e++) {
                         while (cell < stop && cell->x == x && cell->c < e->c) cell++;

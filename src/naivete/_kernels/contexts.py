@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.context_tables import FamilyRecords
 from naivete._kernels.context_trees import Bins, ContextEstimate, ContextFamily, ContextTree, LeftOut, binned, packed_tree
 from naivete._kernels.contexts_numpy import context_levels, context_logs_numpy
 from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
@@ -39,6 +38,32 @@ __all__ = [
     "counted_contexts",
     "left_out_addresses",
 ]
+
+
+FAMILY = np.dtype(
+    [(name, np.int64) for name in ("margin", "members", "levels", "parents")] + [("states", np.float64), ("total", np.float64)]
+)
+"""The C struct `family`."""
+
+
+class FamilyRecords:
+    """The C structs of some families, and the arrays to which they point.
+
+    Parameters
+    ----------
+    families : features with their parents.
+    total : the weight of all cases.
+    """
+
+    def __init__(self, families: Sequence[ContextFamily], total: float) -> None:
+        self.families, self.total = families, total
+        self.records = np.zeros(len(families), FAMILY)
+        self.kept_alive: list[Any] = []
+        for i, family in enumerate(families):
+            members, margin = np.array([family.x, *family.parents], np.int64), np.ascontiguousarray(family.margin, np.float64)
+            counts = address(margin), address(members), address(family.tree.struct)
+            self.records[i] = *counts, family.tree.depth, family.states, total
+            self.kept_alive.append((members, margin))
 
 
 def _columns(codes: Codes, bins: Bins) -> tuple[list[Any], Any]:
@@ -162,7 +187,7 @@ def context_logs(
     Parameters
     ----------
     codes, bins : the columns and their bins.
-    families : features with their parents, and the weight of all cases; tables of probabilities are used where nothing is left out.
+    families : features with their parents, and the weight of all cases.
     depth : the largest depth; families with fewer parents stay at their last one.
     classes : the number of classes.
     rule : the estimate.

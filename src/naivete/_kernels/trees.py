@@ -8,7 +8,7 @@ its own; t <= -2 sends the code -2 - t to the first branch and the others to the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.context_trees import NOTHING, SMALLEST, LeftOut
 from naivete._kernels.contexts import left_out_addresses
-from naivete._kernels.dispatch import address, columns_struct, compiled, loaded, require_memory
+from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
 
-__all__ = ["Growth", "TreeTables", "forest_posteriors", "grow_tree", "tree_leaves", "tree_posteriors", "tree_sums", "tree_tables"]
+__all__ = ["Growth", "grow_tree", "tree_leaves", "tree_posteriors", "tree_sums"]
 
 _WORD = (1 << 64) - 1
 WIDEST = 64
@@ -159,57 +159,6 @@ def tree_posteriors(
         return int(library.naivete_tree_posteriors(*forest, *counts, *leave, address(wanted), len(wanted), *part, *results))
 
     work = 32 * rows * classes * len(trees)
-    for status in run_parallel(fill, ranges(rows, work, 4, 64), work):
-        require_memory(status)
-    return logs, mean
-
-
-class TreeTables(NamedTuple):
-    """The posteriors in all nodes of a tree, divided by the number of trees.
-
-    Parameters
-    ----------
-    steps : the nodes.  # (node, 3)
-    posteriors, logs : P(class | node) and its logarithm.  # (node, class)
-    """
-
-    steps: NDArray[np.int32]
-    posteriors: Numbers
-    logs: Numbers
-
-
-def tree_tables(states: Sequence[int], trees: Sequence[tuple[Integers, Numbers]], m: float) -> list[TreeTables] | None:
-    """Return the posteriors in all nodes of all trees; None with the NumPy kernels, which do not use them."""
-    library, sizes, result = compiled(), np.array(states, np.int64), []
-    if library is None:
-        return None
-    for nodes, weights in trees:
-        nodes, weights = np.ascontiguousarray(nodes), np.ascontiguousarray(weights)
-        made = TreeTables(np.empty(nodes.shape, np.int32), np.empty(weights.shape), np.empty(weights.shape))
-        places = address(made.posteriors), address(made.logs), address(made.steps)
-        shape = *weights.shape, m, 1.0 / len(trees)
-        library.naivete_tree_tables(address(sizes), address(nodes), address(weights), *shape, *places)
-        result.append(made)
-    return result
-
-
-def forest_posteriors(
-    codes: Codes, states: Sequence[int], trees: Sequence[TreeTables], depths: Sequence[int]
-) -> tuple[Numbers, Numbers]:
-    """Return what `tree_posteriors` returns where nothing is left out, to the last bit."""
-    rows, classes = len(codes[0]), trees[0].logs.shape[1]
-    logs, mean = np.zeros((rows, len(depths), classes)), np.zeros((rows, classes))
-    columns, _kept_alive = columns_struct(codes)
-    sizes, wanted = np.array(states, np.int64), np.array(depths, np.int64)
-    pointers = np.array([[address(array) for array in tree] for tree in trees], np.int64).T.copy()
-    library = loaded()
-    assert library is not None, "the tables were made by the compiled kernels"
-
-    def fill(part: tuple[int, int]) -> int:
-        forest = address(columns), address(sizes), len(codes), *(address(p) for p in pointers), len(trees), classes
-        return int(library.naivete_forest_posteriors(*forest, address(wanted), len(wanted), *part, address(logs), address(mean)))
-
-    work = 16 * rows * classes * len(trees)
     for status in run_parallel(fill, ranges(rows, work, 4, 64), work):
         require_memory(status)
     return logs, mean

@@ -8,9 +8,10 @@ import numpy as np
 
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
 from naivete._kernels.contexts import FamilyRecords, LeftOut, context_logs
+from naivete._kernels.dispatch import compiled
 from naivete._kernels.layout import Codes
-from naivete._kernels.trees import forest_posteriors, tree_posteriors
-from naivete.inference.spectrum_tables import PredictionTables, SpectrumTables
+from naivete._kernels.trees import tree_posteriors
+from naivete.inference.spectrum_prediction import SpectrumPosterior, has_kernel, prior_of
 from naivete.network.spectrum import DEPTHS_OF_TREES, Member, Spectrum
 
 __all__ = ["SpectrumPredictor", "log_normalized", "log_prior", "spectrum_terms", "structure_terms"]
@@ -41,7 +42,6 @@ def spectrum_terms(
     codes: Codes,
     left_out: LeftOut | None = None,
     grown_on: Sequence[Sequence[Bools]] = (),
-    tables: SpectrumTables | None = None,
 ) -> Numbers:
     """Return the terms of each row, in the order of `Spectrum`.  # (row, class, term)
 
@@ -51,31 +51,25 @@ def spectrum_terms(
     codes : one column for each feature.
     left_out : the class and weight of each row that is left out of all counts; by default nothing is.
     grown_on : for each tree of each group the rows on which it was grown; its posteriors of these rows are not used.
-    tables : what is prepared for prediction, which gives the same result faster; where nothing is left out.
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
     slices = spectrum.slices
     result = np.empty((rows, spectrum.classes, len(spectrum.term_names)))
     if spectrum.members:
         mean = np.zeros((rows, spectrum.classes, spectrum.depth + 1))
-        for i, member in enumerate(spectrum.members):
-            mean += structure_terms(spectrum, member, codes, left_out, families=tables.members[i] if tables else None)[0]
+        for member in spectrum.members:
+            mean += structure_terms(spectrum, member, codes, left_out)[0]
             if left_out is not None:
                 member.release(LARGE)  # while weights are learned, large contexts of one structure at a time are in memory
         result[:, :, slices.members] = mean / len(spectrum.members)
-    families = tables.main if tables else None
-    logs, first = structure_terms(spectrum, spectrum.main, codes, left_out, spectrum.features, families)
+    logs, first = structure_terms(spectrum, spectrum.main, codes, left_out, spectrum.features)
     result[:, :, slices.main], result[:, :, slices.features] = logs, first
     states, column = [variable.card for variable in spectrum.variables[:-1]], slices.trees.start
     for i, group in enumerate(spectrum.trees):
         if group:
-            in_nodes = tables.trees[i] if tables else None
-            if in_nodes:
-                logs, posterior = forest_posteriors(codes, states, in_nodes, DEPTHS_OF_TREES)
-            else:
-                used = ~np.stack(grown_on[i]) if grown_on else None
-                trees = [(tree.nodes, tree.weights) for tree in group]
-                logs, posterior = tree_posteriors(codes, states, trees, group[0].m, DEPTHS_OF_TREES, left_out, used)
+            used = ~np.stack(grown_on[i]) if grown_on else None
+            trees = [(tree.nodes, tree.weights) for tree in group]
+            logs, posterior = tree_posteriors(codes, states, trees, group[0].m, DEPTHS_OF_TREES, left_out, used)
             result[:, :, column : column + len(DEPTHS_OF_TREES)] = np.moveaxis(logs, 1, 2)
             result[:, :, column + len(DEPTHS_OF_TREES)] = np.log(posterior)
             column += len(DEPTHS_OF_TREES) + 1
@@ -92,7 +86,6 @@ def structure_terms(
     codes: Codes,
     left_out: LeftOut | None = None,
     features: Sequence[int] = (),
-    families: FamilyRecords | None = None,
 ) -> tuple[Numbers, Numbers]:
     """Return the log-posterior of each row at each depth of a structure, and log P(x | class) of some features.
 
@@ -102,7 +95,6 @@ def structure_terms(
     structure : the structure.
     codes, left_out : as for `spectrum_terms`.
     features : the features whose own terms are returned.
-    families : the families of the structure, where they are prepared.
 
     Returns
     -------
@@ -111,7 +103,7 @@ def structure_terms(
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
     prior = log_prior(spectrum, rows, left_out)
-    families = families or FamilyRecords(structure.families, float(spectrum.class_weights.sum()))
+    families = FamilyRecords(structure.families, float(spectrum.class_weights.sum()))
     depths = np.empty((rows, spectrum.classes, spectrum.depth + 1))
     own = np.empty((rows, spectrum.classes, len(features)))
     for part in row_blocks(rows, spectrum.classes * (spectrum.depth + 1 + len(codes) * bool(features))):
@@ -140,22 +132,29 @@ class SpectrumPredictor:
     """
 
     def __init__(self, spectrum: Spectrum) -> None:
-        self.spectrum = spectrum
-        self._tables = PredictionTables(spectrum)
+        self.spectrum, self._has_kernel = spectrum, has_kernel(spectrum)
+        self._compiled: SpectrumPosterior | None = None
 
     def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:  # noqa: ARG002
         """Return P(class | row), and the rows that have probability zero in every class: none.  # (row, class)
 
         A row in which every informative value is missing or never occurred in training gets the class frequencies.
         """
-        model = self.spectrum
-        result, tables = np.empty((len(codes[0]), model.classes)), self._tables.for_rows(len(codes[0]))
+        if compiled() is None or not self._has_kernel:
+            return self.posterior_by_terms(codes), np.empty(0, np.int64)
+        if self._compiled is None:
+            self._compiled = SpectrumPosterior(self.spectrum)
+        return self._compiled(codes), np.empty(0, np.int64)
+
+    def posterior_by_terms(self, codes: Codes) -> Numbers:
+        """Return the same posteriors, but for rounding errors, from the single terms."""
+        model, result = self.spectrum, np.empty((len(codes[0]), self.spectrum.classes))
         for part in row_blocks(len(result), model.classes * len(model.term_names)):
-            result[part] = posterior_of_terms(model, spectrum_terms(model, [column[part] for column in codes], tables=tables))
-        observed = [~missing(codes[x]) for x in self.spectrum.informative]
+            result[part] = posterior_of_terms(model, spectrum_terms(model, [column[part] for column in codes]))
+        observed = [~missing(codes[x]) for x in model.informative]
         unknown = ~np.logical_or.reduce(observed) if observed else np.ones(len(codes[0]), bool)
-        result[unknown] = self.spectrum.class_weights / self.spectrum.class_weights.sum()
-        return result, np.empty(0, np.int64)
+        result[unknown] = model.class_weights / model.class_weights.sum()
+        return result
 
 
 def posterior_of_terms(spectrum: Spectrum, terms: Numbers) -> Numbers:
@@ -167,6 +166,6 @@ def posterior_of_terms(spectrum: Spectrum, terms: Numbers) -> Numbers:
         result *= shares[0]
         for share, term, temperature in zip(shares[1:-1], single, temperatures, strict=True):
             result += share * np.exp(log_normalized(temperature * terms[:, :, term]))
-        result += shares[-1] * np.exp(log_prior(spectrum, 1, None))
+        result += shares[-1] * prior_of(spectrum)
         result /= result.sum(axis=1, keepdims=True)
     return result
