@@ -9,6 +9,7 @@ from typing import Any
 
 from naivete.counts.counts import Counts, informative_features
 from naivete.learners.joined.evaluator import MoveEvaluator
+from naivete.learners.joined.lazy_evaluator import lazy_evaluator
 from naivete.learners.joined.terms import NO_MOVE, Group, Move, chain
 from naivete.learners.parameters import checked_count, checked_flag
 from naivete.network.estimation import estimate
@@ -70,7 +71,8 @@ def fssj_groups(
         joins = [Move((group,), tuple(sorted((*group, x)))) for x in unused for group in groups]
         return [*(Move((), (x,)) for x in unused), *filter(allowed, joins)]
 
-    return _searched(MoveEvaluator(counts, smoothing, prior), [], moves, checked_flag(accept_ties, "accept_ties"))
+    most = len(counts.features) ** 2 // 4
+    return _searched(counts, [], moves, checked_flag(accept_ties, "accept_ties"), smoothing, prior, most)
 
 
 def bsej_groups(
@@ -106,18 +108,34 @@ def bsej_groups(
         joins = [Move(two, tuple(sorted((*two[0], *two[1])))) for two in combinations(groups, 2)]
         return [*(Move((group,), None) for group in groups), *filter(allowed, joins)]
 
-    return _searched(
-        MoveEvaluator(counts, smoothing, prior),
-        [(x,) for x in informative_features(counts)],
-        moves,
-        checked_flag(accept_ties, "accept_ties"),
-    )
+    singles, most = [(x,) for x in informative_features(counts)], len(counts.features) * (len(counts.features) + 1) // 2
+    return _searched(counts, singles, moves, checked_flag(accept_ties, "accept_ties"), smoothing, prior, most)
 
 
 def _searched(
-    evaluator: MoveEvaluator, groups: list[Group], moves_of: Callable[[Sequence[Group]], list[Move]], accept_ties: bool
+    counts: Counts,
+    groups: list[Group],
+    moves_of: Callable[[Sequence[Group]], list[Move]],
+    accept_ties: bool,
+    smoothing: object,
+    prior: Sequence[float] | None,
+    most_moves: int,
 ) -> list[Group]:
     """Make the best move until no case is wrong, or no move is better than none (with `accept_ties`, as good)."""
+    lazy = lazy_evaluator(counts, smoothing, prior, most_moves)
+    if lazy is None:
+        return _evaluated_in_full(MoveEvaluator(counts, smoothing, prior), groups, moves_of, accept_ties)
+    lazy.start(groups)
+    while (moves := moves_of(groups)) and (move := lazy.best(moves, accept_ties)) is not None:
+        lazy.apply(move)
+        groups = move.applied(groups)
+    return groups
+
+
+def _evaluated_in_full(
+    evaluator: MoveEvaluator, groups: list[Group], moves_of: Callable[[Sequence[Group]], list[Move]], accept_ties: bool
+) -> list[Group]:
+    """The same, with the errors of all moves in every step."""
     while moves := moves_of(groups):
         current, *wrong = evaluator.wrong(groups, [NO_MOVE, *moves]).tolist()
         best = min(wrong)
