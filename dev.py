@@ -29,6 +29,7 @@ INSTALLED_FROM = (
     "src/naivete/_kernels/spectrum.h",
     "src/naivete/_kernels/spectrum.c",
     "src/naivete/_kernels/spectrum_tables.c",
+    "src/naivete/_kernels/changes.c",
 )
 
 PYTEST = ["-m", "pytest", "-q"]

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from naivete import _kernels
 from naivete._kernels import (
+    ArrayLayout,
+    FamilyArray,
     Layout,
     Planes,
     dispatch,
@@ -183,8 +185,12 @@ def test_scatter_counts(table, largest):
     assert counts.dtype == np.int64
     if len(codes[0]) <= 200:
         np.testing.assert_array_equal(counts, slow_scatter(codes, layout, weight))
+    many = ArrayLayout(FamilyArray.of(layout.families), layout.cards)
+    assert (many.size, many.largest, many.offsets.tolist()) == (layout.size, layout.largest, layout.offsets.tolist())
+    np.testing.assert_array_equal(counts, scatter(codes, pickle.loads(pickle.dumps(many)), weight))
     with use("numpy"):
         np.testing.assert_array_equal(counts, scatter(codes, layout, weight))
+        np.testing.assert_array_equal(counts, scatter(codes, many, weight))
 
 
 def test_scatter_sums_large_weights_exactly():

@@ -224,6 +224,23 @@ def test_the_searches_follow_their_definitions(
         assert identical(network, joined_naive_on(Counts(training), expected, smoothing=how))
 
 
+@pytest.mark.parametrize("search", [bsej_groups, fssj_groups], ids=["backward", "forward"])
+@pytest.mark.parametrize("seed", range(6))
+def test_changes_kept_as_arrays_give_the_same_groups(search: Any, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    rows = 25 if seed % 2 else 200  # few rows: a change is kept for each row, where it has more configurations
+    columns = [rng.integers(0, 3, rows) for _ in range(5)]
+    y = np.where(rng.random(rows) < 0.8, (columns[0] + columns[1] * columns[2]) % 3, rng.integers(0, 3, rows))
+    weight = rng.integers(1, 4, rows).astype(float) if seed % 3 == 0 else None
+    training = cases_of([3] * 6, [*(c.tolist() for c in columns), y.tolist()], weight)
+    for accept_ties in (False, True):
+        kept = search(Counts(training), accept_ties=accept_ties)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "batch_evaluator", lambda *_: None)
+            assert search(Counts(training), accept_ties=accept_ties) == kept
+        assert kept
+
+
 @given(training=some_cases(rows=(1, 40), features=(1, 5)), how=smoothings, accept_ties=st.booleans(), seed=st.integers(0, 99))
 @quick
 def test_result_does_not_depend_on_back_end_order_of_rows_or_kept_terms(

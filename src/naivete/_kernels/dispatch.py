@@ -94,6 +94,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "forest_tables": (ctypes.c_int, [_P, _P, _P, _P, _P, _P, _I, _I]),
     "boosted_steps": (ctypes.c_int, [_P, _P, _I, _I, _P, _P]),
     "spectrum_posterior": (ctypes.c_int, [_P, _P, _I, _I, _P]),
+    "changed_errors": (None, [_P, _I, _P, _P, _I, _P, _P, _I, _I, _P, _P, _P, _P, _P, _I, _I, _P]),
     "fit_linear": (ctypes.c_int, [_P, _P, _P, _P, _P, _P, _I, _I, _I, _P, _P, _P, _I, _D, _P]),
     "temperature": (_D, [_P, _I, _I, _P, _P, _I, _I, _D, _D, _D, _P]),
     "weighted_loss": (_D, [_P, _P, _P, _I, _I, _P, _P, _I, _I, _P]),

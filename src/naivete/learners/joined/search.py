@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 from naivete.counts.counts import Counts, informative_features
+from naivete.learners.joined.batch_evaluator import batch_evaluator
 from naivete.learners.joined.evaluator import MoveEvaluator
-from naivete.learners.joined.lazy_evaluator import lazy_evaluator
 from naivete.learners.joined.terms import NO_MOVE, Group, Move, chain
 from naivete.learners.parameters import checked_count, checked_flag
 from naivete.network.estimation import estimate
@@ -108,7 +108,8 @@ def bsej_groups(
         joins = [Move(two, tuple(sorted((*two[0], *two[1])))) for two in combinations(groups, 2)]
         return [*(Move((group,), None) for group in groups), *filter(allowed, joins)]
 
-    singles, most = [(x,) for x in informative_features(counts)], len(counts.features) * (len(counts.features) + 1) // 2
+    singles: list[Group] = [(x,) for x in informative_features(counts)]
+    most = len(singles) * (len(singles) + 1) // 2
     return _searched(counts, singles, moves, checked_flag(accept_ties, "accept_ties"), smoothing, prior, most)
 
 
@@ -122,12 +123,12 @@ def _searched(
     most_moves: int,
 ) -> list[Group]:
     """Make the best move until no case is wrong, or no move is better than none (with `accept_ties`, as good)."""
-    lazy = lazy_evaluator(counts, smoothing, prior, most_moves)
-    if lazy is None:
+    evaluator = batch_evaluator(counts, smoothing, prior, most_moves)
+    if evaluator is None:
         return _evaluated_in_full(MoveEvaluator(counts, smoothing, prior), groups, moves_of, accept_ties)
-    lazy.start(groups)
-    while (moves := moves_of(groups)) and (move := lazy.best(moves, accept_ties)) is not None:
-        lazy.apply(move)
+    evaluator.start(groups)
+    while (moves := moves_of(groups)) and (move := evaluator.best(moves, accept_ties)) is not None:
+        evaluator.apply(move)
         groups = move.applied(groups)
     return groups
 

@@ -1,30 +1,27 @@
-"""The best of very many changes to joined features, found by lazy evaluation: most changes are ruled out by a bound.
-
-A change can make right only rows that are wrong now, so that its errors are at least those of now less the wrong rows that it makes
-right. These few rows are evaluated for all changes together, the other rows only for changes that may be the best.
-"""
+"""The best of very many changes to joined features: their effects are computed as arrays and kept from step to step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels import FamilyArray
+from naivete._kernels.changes import Changes, RelativeLogs, changed_errors
 from naivete._kernels.codes import Bools, Integers, Numbers
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts, informative_features
+from naivete.counts.tables import DenseStack
 from naivete.inference.elimination import log
 from naivete.inference.leave_one_out_terms import remaining_classes, split_infinite
 from naivete.learners.joined.terms import FACTOR, STEPS, Group, Move, term_of
 from naivete.network.smoothing import Lidstone, prior_probabilities, smoothing_of
 from naivete.variables import CLASS
 
-__all__ = ["LazyEvaluator", "lazy_evaluator"]
+__all__ = ["BatchEvaluator", "batch_evaluator"]
 
 MOVE_BYTES = 600
 """About how many bytes a change takes as a Python object, with its place in lists and dictionaries."""
@@ -40,39 +37,28 @@ class _Terms(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Changes:
-    """The change of log P(row, class) by some moves of one shape, for each configuration of the attributes or for each row.
+class _Moves:
+    """Moves of one shape, and how they change log P(row, class).
 
     Parameters
     ----------
     moves : the moves.
-    attributes : the attributes of the configurations.  # (move, attribute)
-    strides : the distance between two states of each attribute among the configurations; none where there is a cell for each row.
-    other, own : the changes in the other classes, and in the class of the row.  # (move, configuration or row, class)
+    changes : the changes, for each configuration of the attributes, or for each row where that takes less memory.
     largest : the largest absolute change relative to the class of the row.  # (move)
     """
 
     moves: list[Move]
-    attributes: Integers
-    strides: Integers | None
-    other: Numbers
-    own: Numbers
+    changes: Changes
     largest: Numbers
 
-    def take(self, kept: Integers) -> _Changes:
+    def take(self, kept: Integers) -> _Moves:
         """Return some of the moves."""
-        moves = [self.moves[i] for i in kept.tolist()]
-        return _Changes(
-            moves, self.attributes[kept], self.strides, self.other[kept], self.own[kept], self.largest[kept]
-        )
-
-    def parts(self, rows: int) -> Iterator[Integers]:
-        """Yield the positions of some moves at a time, for the evaluation of so many rows."""
-        step = max(1, CELLS_AT_ONCE // max(1, rows * self.other.shape[2]))
-        return (np.arange(start, min(start + step, len(self.moves))) for start in range(0, len(self.moves), step))
+        attributes, strides, other, own = self.changes
+        some = Changes(attributes[kept], strides, other[kept], own[kept])
+        return _Moves([self.moves[i] for i in kept.tolist()], some, self.largest[kept])
 
 
-def lazy_evaluator(counts: Counts, smoothing: object, prior: Sequence[float] | None, moves: int) -> LazyEvaluator | None:
+def batch_evaluator(counts: Counts, smoothing: object, prior: Sequence[float] | None, moves: int) -> BatchEvaluator | None:
     """Return an evaluator where it can be used, else None.
 
     The rows have to be in memory, without missing values, each of them at least one whole case, and the smoothing has to be a
@@ -89,11 +75,11 @@ def lazy_evaluator(counts: Counts, smoothing: object, prior: Sequence[float] | N
     if moves * (MOVE_BYTES + 16 * most * most * len(classes)) > counts.budget // 4:
         return None
     assert isinstance(method, Lidstone)
-    evaluator = LazyEvaluator(counts, block, method.alpha, prior)
+    evaluator = BatchEvaluator(counts, block, method.alpha, prior)
     return evaluator if evaluator.possible else None
 
 
-class LazyEvaluator:
+class BatchEvaluator:
     """Finds the change of naive Bayes on groups of attributes with the fewest leave-one-out errors.
 
     Parameters
@@ -114,7 +100,8 @@ class LazyEvaluator:
         remaining = remaining_classes(block, classes)
         self.labels, self.rows = remaining.labels, np.arange(len(block))
         self.weight = np.ones(len(block), np.int64) if block.weight is None else block.weight.astype(np.int64)
-        self.codes = np.stack([block.codes[x] for x in counts.features]) if len(counts.features) else np.zeros((0, len(block)), int)
+        columns = [*(block.codes[x] for x in counts.features), self.rows]  # the row itself is the last attribute
+        self.codes = np.stack([column.astype(np.int32) for column in columns])
         shares = remaining.frequencies
         if prior is not None:
             shares = np.broadcast_to(prior_probabilities(prior, counts.variables[CLASS].states), shares.shape)
@@ -125,94 +112,78 @@ class LazyEvaluator:
         self.bounds = np.where(states < self.labels[:, None], 0.0, 0.5 / STEPS)
         self.bounds[self.rows, self.labels] = np.inf
         self.terms: dict[Group, _Terms] = {}
-        self.changes: list[_Changes] = []
+        self.known: list[_Moves] = []
 
     def start(self, groups: Sequence[Group]) -> None:
         """Add the terms of the first groups."""
-        for changes in self._computed([Move((), group) for group in groups]):
-            for i in range(len(changes.moves)):
-                self.logs += self._change(changes, np.array([i]), self.rows)[0]
+        for some in self._computed([Move((), group) for group in groups]):
+            for i in range(len(some.moves)):
+                self.logs += self._change(some.changes, i)
         self._keep_terms(groups)
 
     def best(self, moves: Sequence[Move], accept_ties: bool) -> Move | None:
         """Return the first of the moves with the fewest errors, if it has fewer than there are now (or as many, with ties)."""
         position = {move: i for i, move in enumerate(moves)}
         self._update(position)
-        wrong = (self.logs >= self.bounds).any(axis=1)
-        current = int(self.weight[wrong].sum())
-        if not current:
-            return None
-        limit = current if accept_ties else current - 1
-        least = np.full(len(moves), np.iinfo(np.int64).max)
-        places: list[tuple[Integers, _Changes]] = []
-        for changes in self.changes:
-            at = np.array([position[move] for move in changes.moves])
-            least[at] = current - self._made_right(changes, self.rows[wrong])
-            places.append((at, changes))
-        owner = np.zeros(len(moves), np.int64)
-        index = np.zeros(len(moves), np.int64)
-        for number, (at, _) in enumerate(places):
-            owner[at], index[at] = number, np.arange(len(at))
-        ranked = _Ranked(self.logs, self.bounds, self.rows[~wrong])
-        found, chosen = limit + 1, len(moves)
-        for i in np.lexsort((np.arange(len(moves)), least)).tolist():
-            if least[i] > min(limit, found) or (least[i] == found and i > chosen):
-                break
-            errors = int(least[i]) + self._made_wrong(places[owner[i]][1], int(index[i]), ranked, found - int(least[i]))
-            if (errors, i) < (found, chosen):
-                found, chosen = errors, i
-        return moves[chosen] if found <= limit else None
+        current, errors = self.counts.fold(lambda _: self._errors(position), _one_block)
+        best = int(np.argmin(errors))
+        fewer = current > 0 and (errors[best] < current or (accept_ties and errors[best] == current))
+        return moves[best] if fewer else None
+
+    def _errors(self, position: Mapping[Move, int]) -> tuple[int, Integers]:
+        """Return the weight of the rows that are wrong now, and after each move.
+
+        The rows are sorted by the margin of their class: a small change can affect only the first of them.
+        """
+        margin = np.abs(np.where(np.isinf(self.bounds), -np.inf, self.logs).max(axis=1))
+        order = np.argsort(margin, kind="stable")
+        weight, logs, bounds = self.weight[order], self.logs[order], self.bounds[order]
+        wrong = weight * (logs >= bounds).any(axis=1)
+        later = np.append(np.cumsum(wrong[::-1])[::-1], 0)  # the weight of wrong rows from each position on
+        rows = RelativeLogs(self.codes[:, order], self.labels[order].astype(np.int32), weight, logs, bounds)
+        errors = np.zeros(len(position), np.int64)
+        for some in self.known:
+            affected = np.searchsorted(margin[order], some.largest, side="right")
+            errors[[position[move] for move in some.moves]] = changed_errors(rows, some.changes, affected) + later[affected]
+        return int(later[0]), errors
 
     def apply(self, move: Move) -> None:
         """Make a change."""
-        changes, i = next((c, c.moves.index(move)) for c in self.changes if move in c.moves)
-        self.logs += self._change(changes, np.array([i]), self.rows)[0]
-        for group in move.removed:
-            del self.terms[group]
-        if move.new is not None:
-            self._keep_terms([move.new])
+        some = next(some for some in self.known if move in some.moves)
+        i, group = some.moves.index(move), move.new
+        self.logs += self._change(some.changes, i)
+        if group is not None:
+            by_row = len(some.changes.strides) < len(group)
+            self._keep_terms([group]) if by_row else self._keep_changed_terms(group, move.removed, some.changes, i)
+        for removed in move.removed:
+            del self.terms[removed]
+
+    def _keep_changed_terms(self, group: Group, removed: Sequence[Group], changes: Changes, i: int) -> None:
+        """Keep the terms of a new group: those of the groups that it replaces, and the change; sums are exact."""
+        shape = self.counts.cards((*group, CLASS))
+        other, own = changes.other[i].reshape(shape).copy(), changes.own[i].reshape(shape).copy()
+        for part in removed:
+            form = [*(card if x in part else 1 for x, card in zip(group, shape, strict=False)), shape[-1]]
+            other += self.terms[part].other.reshape(form)
+            own += self.terms[part].own.reshape(form)
+        self.terms[group] = _Terms(other, own)
 
     def _update(self, moves: Mapping[Move, int]) -> None:
-        """Keep the changes of these moves only, and compute those of new ones."""
-        kept: list[_Changes] = []
-        for changes in self.changes:
-            alive = np.flatnonzero([move in moves for move in changes.moves])
+        """Keep these moves only, and compute the changes by new ones."""
+        kept: list[_Moves] = []
+        for some in self.known:
+            alive = np.flatnonzero([move in moves for move in some.moves])
             if len(alive):
-                kept.append(changes if len(alive) == len(changes.moves) else changes.take(alive))
-        known = {move for changes in kept for move in changes.moves}
-        self.changes = [*kept, *self._computed([move for move in moves if move not in known])]
+                kept.append(some if len(alive) == len(some.moves) else some.take(alive))
+        known = {move for some in kept for move in some.moves}
+        self.known = [*kept, *self._computed([move for move in moves if move not in known])]
 
-    def _made_right(self, changes: _Changes, wrong: Integers) -> Integers:
-        """Return the weight of the wrong rows that each move makes right."""
-        result = np.zeros(len(changes.moves), np.int64)
-        for some in changes.parts(len(wrong)):
-            missed = (self.logs[wrong] + self._change(changes, some, wrong) >= self.bounds[wrong]).any(axis=2)
-            result[some] = (~missed) @ self.weight[wrong]
-        return result
-
-    def _made_wrong(self, changes: _Changes, i: int, ranked: _Ranked, enough: int) -> int:  # noqa: ARG002
-        """Return the weight of the right rows that a move makes wrong."""
-        rows = ranked.within(float(changes.largest[i]))
-        missed = (self.logs[rows] + self._change(changes, np.array([i]), rows)[0] >= self.bounds[rows]).any(axis=1)
-        return int(self.weight[rows[missed]].sum())
-
-    def _change(self, changes: _Changes, some: Integers, rows: Integers) -> Numbers:
-        """Return the change of some rows by some moves, relative to the classes of the rows.  # (move, row, class)"""
-        place = self._configurations(changes.attributes[some], changes.strides, rows)
-        moves, labels = some[:, None], self.labels[rows]
-        change = changes.other[moves, place]
-        change -= changes.own[moves, place, labels][:, :, None]
-        change[:, np.arange(len(rows)), labels] = 0.0
-        return change
-
-    def _configurations(self, attributes: Integers, strides: Integers | None, rows: Integers) -> Integers:
-        """Return the configuration of attributes in some rows, or the rows where each has its own cell.  # (move, row)"""
-        if strides is None:
-            return np.broadcast_to(rows, (len(attributes), len(rows)))
-        place = np.zeros((len(attributes), len(rows)), np.int64)
-        for j, stride in enumerate(strides.tolist()):
-            place += stride * self.codes[attributes[:, j, None], rows].astype(np.int64)
-        return place
+    def _change(self, changes: Changes, i: int) -> Numbers:
+        """Return the change of all rows by one move, relative to the classes of the rows.  # (row, class)"""
+        place = changes.strides @ self.codes[changes.attributes[i]]
+        change = changes.other[i, place] - changes.own[i, place, self.labels][:, None]
+        change[self.rows, self.labels] = 0.0
+        return np.asarray(change)
 
     def _keep_terms(self, groups: Iterable[Group]) -> None:
         """Compute and keep the terms of the current groups."""
@@ -226,18 +197,32 @@ class LazyEvaluator:
         by_length: dict[int, list[int]] = {}
         for i, group in enumerate(groups):
             by_length.setdefault(len(group), []).append(i)
-        for same in by_length.values():
+        for length, same in by_length.items():
             orders = np.array([(*groups[i], CLASS) for i in same], np.int64)
-            cards = np.array(self.counts.cards([*self.counts.features, CLASS]), np.float64)[orders]
-            for positions, stack in self.counts.arranged(FamilyArray.of_rows(orders), cards):
-                shape = tuple(cards[positions[0]].astype(int).tolist())
-                tables = np.stack([table.full(orders[p].tolist()) for p, table in zip(positions, stack.tables(), strict=True)])
-                step = max(1, CELLS_AT_ONCE // prod(shape))
+            for positions, tables in self._margins(orders) if length == 1 else self._tables(orders):
+                step = max(1, CELLS_AT_ONCE // tables[0].size)
                 for start in range(0, len(positions), step):
                     part = tables[start : start + step]
-                    yield np.array(same)[positions[start : start + step]], part > 0, _terms(part, self.alpha), shape
+                    yield np.array(same)[positions[start : start + step]], part > 0, _terms(part, self.alpha), part.shape[1:]
 
-    def _computed(self, moves: Sequence[Move]) -> list[_Changes]:
+    def _margins(self, orders: Integers) -> Iterator[tuple[Integers, NDArray[Any]]]:
+        """Yield the tables of single attributes with the class, which are known, those of one shape together."""
+        margins = self.counts.margins()
+        cards = np.array(self.counts.cards(orders[:, 0].tolist()))
+        for card in np.unique(cards):
+            positions = np.flatnonzero(cards == card)
+            yield positions, np.stack([margins[x, CLASS] for x in orders[positions, 0].tolist()])
+
+    def _tables(self, orders: Integers) -> Iterator[tuple[Integers, NDArray[Any]]]:
+        """Yield the tables of groups with the class, those of one shape together; dense, whatever the number of rows."""
+        cards = np.array(self.counts.cards([*self.counts.features, CLASS]), np.float64)[orders]
+        for positions, stack in self.counts.arranged(FamilyArray.of_rows(orders), cards):
+            if isinstance(stack, DenseStack):
+                yield positions, stack.counts
+            else:
+                yield positions, stack.table.full(orders[positions[0]].tolist())[None]
+
+    def _computed(self, moves: Sequence[Move]) -> list[_Moves]:
         """Return the changes by some moves."""
         result = [self._removals(same) for same in _by_shape(self.counts, [m for m in moves if m.new is None])]
         new = [(move, move.new) for move in moves if move.new is not None]
@@ -257,18 +242,17 @@ class LazyEvaluator:
                 result.append(self._made(some, [move.new or () for move in some], other, own, occurs[rows]))
         return result
 
-    def _removals(self, moves: Sequence[Move]) -> _Changes:
+    def _removals(self, moves: Sequence[Move]) -> _Moves:
         """Return the changes by removing groups of one shape."""
         groups = [move.removed[0] for move in moves]
         other, own = (-np.stack([getattr(self.terms[group], kind) for group in groups]) for kind in ("other", "own"))
         return self._made(moves, groups, other, own, np.ones(other.shape, bool))
 
-    def _made(
-        self, moves: Sequence[Move], groups: Sequence[Group], other: NDArray[Any], own: NDArray[Any], occurs: Bools
-    ) -> _Changes:
-        """Return changes of one shape, for each row where there are more configurations than rows."""
+    def _made(self, moves: Sequence[Move], groups: Sequence[Group], other: Numbers, own: Numbers, occurs: Bools) -> _Moves:
+        """Return moves of one shape with their changes, for each row where there are more configurations than rows."""
         shape, classes = other.shape[1:-1], other.shape[-1]
-        other, own, occurs = (part.reshape(len(moves), -1, classes) for part in (other, own, occurs))
+        other, own = (part.reshape(len(moves), -1, classes) for part in (other, own))
+        occurs = occurs.reshape(len(moves), -1, classes)
         largest = np.zeros(len(moves))
         for label in range(classes):
             change = np.abs(other - own[:, :, [label]])
@@ -276,23 +260,16 @@ class LazyEvaluator:
             largest = np.maximum(largest, np.where(occurs[:, :, [label]], change, 0.0).max(axis=(1, 2), initial=0.0))
         attributes, strides = np.array(groups, np.int64), np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
         if other.shape[1] <= len(self.rows):
-            return _Changes(list(moves), attributes, strides, other, own, largest)
-        place = self._configurations(attributes, strides, self.rows)
+            return _Moves(list(moves), Changes(attributes, strides, other, own), largest)
+        place = np.einsum("kmr,k->mr", self.codes[attributes.T], strides)
         every = np.arange(len(moves))[:, None]
-        return _Changes(list(moves), attributes, None, other[every, place], own[every, place], largest)
+        itself = np.full((len(moves), 1), len(self.codes) - 1)
+        return _Moves(list(moves), Changes(itself, np.ones(1, np.int64), other[every, place], own[every, place]), largest)
 
 
-class _Ranked:
-    """Rows that are right, sorted by the margin of their class: a small change can affect only the first of them."""
-
-    def __init__(self, logs: Numbers, bounds: Numbers, rows: Integers) -> None:
-        margin = -np.where(np.isinf(bounds[rows]), -np.inf, logs[rows]).max(axis=1, initial=-np.inf)
-        order = np.argsort(margin, kind="stable")
-        self.rows, self.margin = rows[order], margin[order]
-
-    def within(self, change: float) -> Integers:
-        """Return the rows that a change of this size can affect."""
-        return self.rows[: int(np.searchsorted(self.margin, change, side="right"))]
+def _one_block(one: tuple[int, Integers], two: tuple[int, Integers]) -> tuple[int, Integers]:
+    """Return the sums; rows in memory are one block, so that nothing has to be added."""
+    return one[0] + two[0], one[1] + two[1]
 
 
 def _terms(tables: NDArray[Any], alpha: float) -> _Terms:
