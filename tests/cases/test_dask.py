@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -33,8 +34,10 @@ dd = pytest.importorskip("dask.dataframe")
 import psutil  # noqa: E402 - it comes with distributed
 from distributed import Client, LocalCluster  # noqa: E402
 
+import naivete  # noqa: E402
 from naivete import KDB, TAN, NaiveBayes  # noqa: E402
-from naivete.cases.dask import ClusterError, DaskRows, FrameSource, connected  # noqa: E402
+from naivete.cases.dask import ClusterError, DaskRows, FrameSource, connected, tasks  # noqa: E402
+from naivete.cases.dask.library import Library, hash_of_sources, library  # noqa: E402
 from naivete.classifiers.base import NetworkClassifier  # noqa: E402
 from naivete.classifiers.not_fitted import NotFittedError  # noqa: E402
 from naivete.classifiers.partitions import predict_partitions  # noqa: E402
@@ -43,6 +46,7 @@ from naivete.data.files import KindError, pieces  # noqa: E402
 from naivete.data.labelled_table import ColumnRoles, LabelledTable  # noqa: E402
 from naivete.encoding.encoder import Encoder  # noqa: E402
 from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError  # noqa: E402
+from tests import chaos_dask  # noqa: E402
 from tests.cases.dask_functions import RELEASED, deadly, noted, raising, same, slowly, stuck, warning, whole_numbers  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of killed workers
@@ -259,11 +263,56 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_twenty_runs_with_a_killed_worker(client: Client, tmp_path: Path) -> None:
-    frame = rows_of(12, 6000)
-    paths, whole = files_of(frame, tmp_path / "parts", 120), in_memory(TAN, frame)
-    rng = np.random.default_rng(12)
-    assert [killed_fit(client, paths, (1 + run % 3, rng.random() * 0.7)) for run in range(20)] == [whole] * 20
+@pytest.mark.parametrize("scenario", chaos_dask.SCENARIOS)
+def test_lost_stopped_and_other_workers(scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten runs; `python -m tests.chaos_dask` has fifty."""
+    monkeypatch.setenv("NAIVETE_THREADS", "2")
+    results = list(chaos_dask.SCENARIOS[scenario](chaos_dask.Chaos(tmp_path, 12), 10))
+    assert [text for passed, text in results if not passed] == []
+
+
+def test_a_worker_of_another_version_is_refused_before_it_counts(
+    near: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    rows = DaskRows(pieces(files_of(rows_of(13, 30), tmp_path / "parts", 3)), ColumnRoles("y"), client=near)
+    monkeypatch.setattr(tasks, "library", lambda: Library("9.9", "abc"))
+    message = r"the worker .* has naivete 9\.9 \(source files abc\), and the process that learns has naivete \d.*; install the same version"
+    for count in (lambda: rows.fold(partial(noted, log=log), int.__add__), lambda: list(rows.map(partial(noted, log=log)))):
+        with pytest.raises(ClusterError, match=message):
+            count()
+    assert not log.exists()
+
+
+def test_versions_are_compared_by_their_source_files(tmp_path: Path) -> None:
+    hashes = []
+    for text in (b"a = 1\n", b"a = 1\r\n", b"a = 2\n"):
+        (tmp_path / "module.py").write_bytes(text)
+        hashes.append(hash_of_sources(tmp_path))
+    assert hashes[0] == hashes[1] != hashes[2]
+    assert hash_of_sources(tmp_path / "none") == ""
+    assert library().version == naivete.__version__
+    assert re.fullmatch(r"naivete \S+ \(source files [0-9a-f]{12}\)", str(library()))
+
+
+def test_when_all_workers_are_lost_the_wait_ends_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("naivete.cases.dask.rows._LOOK", 0.05)
+    paths = files_of(rows_of(13, 30), tmp_path / "parts", 10)
+    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
+
+    def lost(*_: Any) -> None:
+        for worker in [*own.scheduler.workers]:
+            own.sync(own.scheduler.remove_worker, worker, stimulus_id="lost")
+
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, memory_limit=0, **options) as own,
+        Client(own, set_as_default=False) as client,
+    ):
+        rows = DaskRows(pieces(paths), ColumnRoles("y"), client=client, progress=lost, workers_deadline=0.5)
+        with pytest.raises(
+            ClusterError, match=r"all workers were lost, and no other has come for 0\.5 seconds; .*workers-deadline"
+        ):
+            rows.fold(slowly, int.__add__)
 
 
 def test_without_workers_the_wait_ends_and_the_client_stays_usable(tmp_path: Path) -> None:
@@ -284,7 +333,9 @@ def test_when_all_tasks_hang_the_wait_ends(near: Client, tmp_path: Path) -> None
     files = pieces(files_of(rows_of(13, 30), tmp_path / "parts", 3))
     RELEASED.clear()
     try:
-        with pytest.raises(ClusterError, match=r"no task has finished for 0\.5 seconds; the workers have 2 threads"):
+        with pytest.raises(
+            ClusterError, match=r"no task has finished for 0\.5 seconds; .* 2 threads; these have not finished: \S+ \(\d tasks\)"
+        ):
             DaskRows(files, ColumnRoles("y"), client=near, deadline=0.5).fold(stuck, int.__add__)
     finally:
         RELEASED.set()
@@ -330,8 +381,8 @@ def test_a_task_that_ends_its_workers_is_an_error_of_the_cluster(
 def test_the_deadline_is_a_setting_of_dask(tmp_path: Path, near: Client) -> None:
     rows = DaskRows(pieces(files_of(rows_of(13, 9), tmp_path / "p", 1)), ColumnRoles("y"), client=near)
     assert rows._wait().deadline == 300
-    with dask.config.set({"naivete.deadline": 7}):
-        assert rows._wait().deadline == 7
+    with dask.config.set({"naivete.deadline": 7, "naivete.workers-deadline": 8}):
+        assert (rows._wait().deadline, rows._wait().workers_deadline) == (7, 8)
     with dask.config.set({"naivete.deadline": "soon"}), pytest.raises(ParameterError, match=r"naivete\.deadline='soon'"):
         rows.fold(len, int.__add__)
 

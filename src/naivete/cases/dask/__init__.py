@@ -6,7 +6,7 @@ returned as a value, because Dask would treat an exception as a failure of the m
 """
 
 from naivete.cases.dask.clusters import ClusterError, connected
-from naivete.cases.dask.rows import DEADLINE, DaskRows
+from naivete.cases.dask.rows import DEADLINE, WORKERS_DEADLINE, DaskRows
 from naivete.cases.dask.tasks import FrameSource, shared
 
-__all__ = ["DEADLINE", "ClusterError", "DaskRows", "FrameSource", "connected", "shared"]
+__all__ = ["DEADLINE", "WORKERS_DEADLINE", "ClusterError", "DaskRows", "FrameSource", "connected", "shared"]

@@ -18,11 +18,13 @@ __all__ = ["ClusterError", "connected"]
 
 _LOCAL_SETTINGS: Final = {
     "distributed.scheduler.allowed-failures": 20,
+    "distributed.scheduler.worker-ttl": "120 s",
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.nanny.pre-spawn-environ": {},
 }
-"""Settings of a local cluster that are not Dask's defaults; the last default would limit this process to one thread too."""
+"""Settings of a local cluster that are not Dask's defaults. The tasks of a process that does not answer for as long as the second
+setting are given to another one, before the wait for them ends. The last default would limit this process to one thread too."""
 _LOST_WORKERS = {"distributed.deploy.lost-worker-timeout": "1 hour"}
 """A process that died is started again. Where that takes longer than this time, by default 15 s, Dask gives it up for ever."""
 

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 import dask
@@ -16,6 +16,7 @@ import distributed
 from distributed import Client, Future
 
 from naivete.cases.dask.clusters import ClusterError
+from naivete.cases.dask.library import library
 from naivete.cases.dask.tasks import FrameSource, Graph, Job, Outcome, Report, merge_tasks, part_tasks
 from naivete.cases.files import START, Position, RepeatedRows
 from naivete.data.files import Files, KindError
@@ -23,13 +24,17 @@ from naivete.data.labelled_table import LabelledTable
 from naivete.errors import DataError, NaiveteError, ParameterError, quoted, warn
 from naivete.storage.checkpoints import Step
 
-__all__ = ["DEADLINE", "DaskRows"]
+__all__ = ["DEADLINE", "WORKERS_DEADLINE", "DaskRows"]
 
 T = TypeVar("T")
 
 DEADLINE: Final = 300.0
 """The most seconds in which no task finishes, unless Dask's configuration has another value under `naivete.deadline`."""
+WORKERS_DEADLINE: Final = 120.0
+"""The most seconds without any worker after the last one was lost, unless Dask's configuration has `naivete.workers-deadline`."""
 _TICK: Final = 0.1
+_LOOK: Final = 2.0
+"""The seconds between two questions to the scheduler how many workers there are, while no task finishes."""
 
 
 @dataclass(eq=False)
@@ -42,11 +47,14 @@ class DaskRows(RepeatedRows):
     roles, rows, checkpoint, progress : as for `RepeatedRows`.
     client : the connection to the cluster.
     deadline : the most seconds in which no task finishes; by default Dask's setting `naivete.deadline`, or 300.
+    workers_deadline : the most seconds without any worker after the last one was lost; by default Dask's setting
+        `naivete.workers-deadline`, or 120.
     """
 
     source: Files | FrameSource
     client: Client = field(kw_only=True)
     deadline: float | None = None
+    workers_deadline: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.source, FrameSource):
@@ -97,19 +105,33 @@ class DaskRows(RepeatedRows):
             _cancel(self.client, futures)
 
     def _wait(self) -> _Wait:
-        deadline = dask.config.get("naivete.deadline", DEADLINE) if self.deadline is None else self.deadline
-        try:
-            return _Wait(self, float(deadline), self._parts)
-        except (TypeError, ValueError):
-            raise ParameterError(f"naivete.deadline={quoted(deadline)} in Dask's configuration: a number of seconds") from None
+        deadline = _seconds("naivete.deadline", DEADLINE) if self.deadline is None else self.deadline
+        workers_deadline = self.workers_deadline
+        if workers_deadline is None:
+            workers_deadline = _seconds("naivete.workers-deadline", WORKERS_DEADLINE)
+        return _Wait(self, deadline, workers_deadline, self._workers, self._parts)
 
     def _job(self, function: Callable[[LabelledTable], Any], merge: Callable[[Any, Any], Any] | None) -> Job:
         names = None if isinstance(self.source, Files) else self.source.names
-        return Job(uuid.uuid4().hex, function, merge, replace(self.roles, ignore=()), self.rows, self.columns, names)
+        roles = replace(self.roles, ignore=())
+        return Job(uuid.uuid4().hex, function, merge, roles, self.rows, self.columns, names, library())
+
+    @cached_property
+    def _workers(self) -> _Workers:
+        return _Workers(self.client)
 
     @property
     def _parts(self) -> int:
         return len(self.source.pieces) if isinstance(self.source, Files) else int(self.source.frame.npartitions)
+
+
+def _seconds(name: str, default: float) -> float:
+    """Return a number of seconds in Dask's configuration."""
+    value = dask.config.get(name, default)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name}={quoted(value)} in Dask's configuration: a number of seconds") from None
 
 
 def _submitted(client: Client, graph: Graph, keys: list[Hashable]) -> list[Future]:
@@ -128,18 +150,35 @@ def _cancel(client: Client, futures: Sequence[Future]) -> None:
 
 def _cores(client: Client) -> int | None:
     """Return the number of threads of all workers; None where the scheduler does not answer."""
+    threads = _answer(client, "ncores")
+    return None if threads is None else int(sum(threads.values()))
+
+
+def _answer(client: Client, question: str) -> Any:
+    """Return what the scheduler says about its workers, by worker; None where it does not answer."""
     with suppress(Exception):
         if client.status == "running":
-            return int(sum(client.sync(client.scheduler.ncores, callback_timeout=5).values()))
+            return client.sync(getattr(client.scheduler, question), callback_timeout=5)
     return None
 
 
 @dataclass(eq=False)
 class _Wait:
-    """The wait for the tasks of one pass over `parts` parts, which ends when no task finishes for `deadline` seconds."""
+    """The wait for the tasks of one pass.
+
+    Parameters
+    ----------
+    owner : the rows.
+    deadline : the wait ends with an error when no task finishes for so many seconds.
+    workers_deadline : it ends, too, when there was a worker and there has been none for so many seconds.
+    workers : whether there are workers.
+    parts : the number of parts of the pass.
+    """
 
     owner: DaskRows
     deadline: float
+    workers_deadline: float
+    workers: _Workers
     parts: int
     reports: dict[int, Report] = field(default_factory=dict)
     warned: set[tuple[type, str]] = field(default_factory=set)
@@ -183,15 +222,20 @@ class _Wait:
         for future in futures:
             future.add_done_callback(ready.put)
         waiting, last = len(futures), time.monotonic()
+        self.workers.seen()
         while waiting:
             finished = _drained(ready)
             if finished:
                 yield finished
                 waiting, last = waiting - len(finished), time.monotonic()
+                self.workers.seen()
             elif self.owner.client.status in ("closing", "closed"):
                 raise self._lost("the connection to the cluster was lost")
             elif time.monotonic() - last > self.deadline:
                 raise self._stalled()
+            elif self.workers.lost(self.workers_deadline):
+                problem = f"all workers were lost, and no other has come for {self.workers_deadline:g} seconds"
+                raise self._lost(problem, _ADVICE.format("naivete.workers-deadline"))
 
     def _fetched(self, futures: Sequence[Future]) -> list[Any]:
         """Return the results of tasks that are finished."""
@@ -211,17 +255,59 @@ class _Wait:
             raise self._lost(f"the cluster cannot read the work: {error}", "install the same naivete on all machines") from error
 
     def _stalled(self) -> ClusterError:
-        cores = _cores(self.owner.client)
-        workers = "the scheduler does not answer" if cores is None else f"the workers have {cores} threads"
-        return self._lost(
-            f"no task has finished for {self.deadline:g} seconds; {'no worker is left' if cores == 0 else workers}",
-            "check its workers, and run the same again, or wait longer: dask.config.set({'naivete.deadline': SECONDS})",
-        )
+        problem = f"no task has finished for {self.deadline:g} seconds; {_state(self.owner.client)}"
+        return self._lost(problem, _ADVICE.format("naivete.deadline"))
 
     def _lost(self, problem: str, advice: str = "check its workers, and run the same again") -> ClusterError:
         address = getattr(self.owner.client.scheduler, "address", None) or "without an address"
         counted = f"{len(self.reports)} of {self.parts} parts were counted in pass {self.owner.passes}"
         return ClusterError(f"cluster {address}: {problem}; {counted}; {advice}")
+
+
+_ADVICE: Final = "check its workers, and run the same again, or wait longer: dask.config.set({{'{}': SECONDS}})"
+_NAMED: Final = 3
+"""The most workers that a message names."""
+
+
+def _state(client: Client) -> str:
+    """Return in words how many workers a cluster has, and which of them have not finished their tasks."""
+    cores, tasks = _cores(client), _answer(client, "processing") or {}
+    if cores is None:
+        return "the scheduler does not answer"
+    if not cores:
+        return "no worker is left"
+    busy = [f"{address} ({len(keys)} tasks)" for address, keys in tasks.items() if keys]
+    names = ", ".join(busy[:_NAMED]) + (", ..." if len(busy) > _NAMED else "")
+    return f"the workers have {cores} threads" + (f"; these have not finished: {names}" if busy else "")
+
+
+class _Workers:
+    """Whether a cluster still has workers: the scheduler is asked from time to time while no task finishes.
+
+    Parameters
+    ----------
+    client : the connection to the cluster.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._asked = self._seen = time.monotonic()
+        self._had_some = bool(_cores(client))
+
+    def seen(self) -> None:
+        """Measure the time without workers from now on."""
+        self._seen = time.monotonic()
+
+    def lost(self, deadline: float) -> bool:
+        """Return whether there were workers, and there has been none for so many seconds."""
+        now = time.monotonic()
+        if now - self._asked < _LOOK:
+            return False
+        cores, self._asked = _cores(self._client), now
+        self._had_some |= bool(cores)
+        if cores != 0:  # without an answer, nothing is known about the workers
+            self._seen = now
+        return self._had_some and now - self._seen > deadline
 
 
 def _drained(ready: queue.SimpleQueue[Future]) -> list[Future]:

@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import dask
 
+from naivete.cases.dask.clusters import ClusterError
+from naivete.cases.dask.library import Library, library, worker_address
 from naivete.data.files import Files, KindError, Piece
 from naivete.data.frames import table_of
 from naivete.data.labelled_table import ColumnRoles, LabelledTable
@@ -38,6 +40,7 @@ class Job:
     rows : the number of rows to decode at a time.
     only : the columns to read, None for all.
     names : the columns of a partition, in order; None for files, whose columns are matched when they are read.
+    library : the version of this library that submits the pass, which every worker that takes a task must have.
     """
 
     token: str
@@ -47,6 +50,7 @@ class Job:
     rows: int
     only: frozenset[str] | None
     names: tuple[Any, ...] | None = None
+    library: Library | None = None
 
     def key(self, task: str) -> str:
         """Return the key of a task of this pass."""
@@ -128,7 +132,7 @@ def part_tasks(job: Job, source: Files | FrameSource, first: int, stop: int, cor
         own_job = (job.key("own-job"), number) if few else job.key("job")
         if few:
             graph[own_job] = (_itself, job)
-        graph[keys[-1]] = (_count, own_job, number, part)
+        graph[keys[-1]] = (_checked_count, own_job, number, part)
     return graph, keys
 
 
@@ -140,7 +144,7 @@ def merge_tasks(job: Job, keys: Sequence[Hashable]) -> tuple[Graph, list[Hashabl
         depth += 1
         groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
         level = [(job.key(f"merge-{depth}"), number) for number in range(len(groups))]
-        graph |= {key: (_merge, job.key("job"), group) for key, group in zip(level, groups, strict=True)}
+        graph |= {key: (_checked_merge, job.key("job"), group) for key, group in zip(level, groups, strict=True)}
     return graph, reports, level[0]
 
 
@@ -152,6 +156,31 @@ def shared(value: Any) -> Any:
 
 def _itself(value: T) -> T:
     return value
+
+
+def _checked_count(job: Job, number: int, part: Any) -> Outcome:
+    """Count one part, unless this worker has another version of the library.
+
+    A version without this function, which would not compare, cannot read the task.
+    """
+    different = _other_library(job)
+    return _count(job, number, part) if different is None else Outcome(error=different)
+
+
+def _checked_merge(job: Job, outcomes: Sequence[Outcome]) -> Outcome:
+    """Merge some outcomes, unless this worker has another version of the library."""
+    different = _other_library(job)
+    return _merge(job, outcomes) if different is None else Outcome(error=different)
+
+
+def _other_library(job: Job) -> ClusterError | None:
+    """Return an error if this worker has another version of the library than the process that submitted the job."""
+    if job.library is None or library() == job.library:
+        return None
+    return ClusterError(
+        f"the worker {worker_address()} has {library()}, and the process that learns has {job.library}; install the same version "
+        "of naivete on all machines, and start the workers again"
+    )
 
 
 def _count(job: Job, number: int, part: Any) -> Outcome:
