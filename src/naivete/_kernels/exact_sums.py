@@ -13,6 +13,7 @@ __all__ = [
     "LIMB",
     "LimbSums",
     "add_sums",
+    "halve_sums",
     "limbs",
     "nonzero_sums",
     "propagate_carries",
@@ -101,6 +102,20 @@ def subtract_sums(one: LimbSums, two: LimbSums) -> LimbSums:
     {-1: [4294967295], 0: [0]}
     """
     return propagate_carries(add_sums(one, {q: -part for q, part in two.items()}))
+
+
+def halve_sums(parts: LimbSums, times: int) -> LimbSums:
+    """Return the sums divided by 2**times, exactly: the bits of every limb move to lower ones.
+
+    >>> {q: v.tolist() for q, v in sorted(halve_sums({0: np.array([5, 4])}, 1).items())}
+    {-1: [2147483648, 0], 0: [2, 2]}
+    """
+    limb, bits = divmod(times, LIMB)
+    halved: LimbSums = {}
+    for q, part in parts.items():
+        low = (part & ((1 << bits) - 1)) << (LIMB - bits)
+        halved = add_sums(halved, {q - limb: part >> bits, **({q - limb - 1: low} if low.any() else {})})
+    return halved
 
 
 def nonzero_sums(parts: LimbSums) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.estimator import Estimator
 from naivete.classifiers.explaining import ExplainingMixin
 from naivete.classifiers.family_counts import family_counts
+from naivete.classifiers.from_cases import FromCasesMixin
 from naivete.classifiers.incremental import IncrementalMixin
 from naivete.classifiers.names import NamesMixin
 from naivete.classifiers.questions import QuestionsMixin
@@ -47,6 +48,7 @@ class NetworkClassifier(
     DefaultEncoderMixin,
     ClassWeightMixin,
     DecisionScoresMixin,
+    FromCasesMixin,
     IncrementalMixin,
     ExplainingMixin,
     QuestionsMixin,

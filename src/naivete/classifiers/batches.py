@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.exact_sums import LIMB, LimbSums, limbs, subtract_sums
+from naivete._kernels.exact_sums import LIMB, LimbSums, halve_sums, limbs, subtract_sums
 from naivete.classifiers.value_tables import ValueTables, bytes_of_rows, bytes_of_tables
 from naivete.counts.configurations import grouped_rows
 from naivete.data.frames import SparseMatrix
@@ -18,6 +18,9 @@ from naivete.data.table import Column, Table
 from naivete.encoding.value_counts import ValueCounts, plain_numbers
 from naivete.errors import DataError, ResourceError, quoted
 from naivete.variables import Name, State
+
+if TYPE_CHECKING:
+    from naivete.classifiers.ages import Ages
 
 __all__ = ["KeptCases", "copied", "differences"]
 
@@ -33,6 +36,7 @@ class KeptCases:
     target : the name of the class variable.
     framed : whether the columns came with names.
     tables : the tables of all sets of some features, which replace the cases; None where there are none.
+    ages : the same cases in parts by age, where they lose their weight with age; None where they do not.
     """
 
     value_counts: ValueCounts
@@ -40,6 +44,7 @@ class KeptCases:
     target: Name
     framed: bool
     tables: ValueTables | None = None
+    ages: Ages | None = None
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -84,6 +89,13 @@ class KeptCases:
             "with fit_cases"
         )
 
+    def for_file(self, members: int, budget: int) -> KeptCases:
+        """Return the same cases without rows: as tables of all sets of `members` features, which may be refused as too large."""
+        if self.batches is not None:
+            self.check_tables(members, budget)
+        ages = self.ages and replace(self.ages, parts=tuple(part.for_file(members, budget) for part in self.ages.parts))
+        return replace(self.with_tables(members), ages=ages)
+
     def compact(self, members: int | None, budget: int) -> KeptCases:
         """Return the cases as tables of all sets of `members` features if these take fewer bytes than the rows and the budget."""
         if members is None or self.batches is None:
@@ -117,6 +129,28 @@ class KeptCases:
         if batches is not None and other.batches is not None:
             batches = (_without(batches, other.batches[0]),)
         return replace(self, value_counts=self.value_counts.subtract(other.value_counts), batches=batches)
+
+    def without_part(self, part: KeptCases, others: Sequence[KeptCases]) -> KeptCases:
+        """Return these cases without those of one part, where `others` are all the other parts."""
+        if self.tables is not None:
+            return self.subtract(part)
+        batches = None if self.batches is None else tuple(batch for other in others for batch in other.batches or ())
+        return replace(self, value_counts=self.value_counts.subtract(part.value_counts), batches=batches)
+
+    def halved(self, times: int) -> KeptCases:
+        """Return these cases, their weights halved so many times."""
+        if not times:
+            return self
+        batches = None if self.batches is None else tuple(_halved(batch, times) for batch in self.batches)
+        tables = None if self.tables is None else replace(self.tables, sums=halve_sums(self.tables.sums, times))
+        return replace(self, value_counts=self.value_counts.halved(times), batches=batches, tables=tables)
+
+
+def _halved(batch: LabelledTable, times: int) -> LabelledTable:
+    """Return the rows with their weights halved so many times."""
+    weight = np.ldexp(np.ones(len(batch)) if batch.weight is None else batch.weight, -times)
+    features = batch.features if isinstance(batch.features, SparseMatrix) else replace(batch.features, weight=weight)
+    return replace(batch, features=features, weight=weight)
 
 
 def copied(batch: LabelledTable) -> LabelledTable:

@@ -1,261 +1,29 @@
-"""Learning from files, from a cluster and from batches, for every classifier that learns from counts."""
+"""Learning from batches, and forgetting, for every classifier that learns from counts."""
 
 from __future__ import annotations
 
-import os
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from naivete.classifiers.estimator import check_fitted
+from naivete.classifiers.learning import LearningMixin
 from naivete.data.frames import is_frame
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError, NaiveteWarning, ParameterError, quoted, warn
-from naivete.network.network import Network, Structure
-from naivete.variables import CLASS, Name, State, Variable, Variables
+from naivete.variables import State, Variable
 
 if TYPE_CHECKING:
-    from naivete.cases.files import Progress
     from naivete.classifiers.batches import KeptCases
-    from naivete.counts.counts import Counts
-    from naivete.data.labelled_table import ColumnRoles, LabelledTable
-    from naivete.encoding.feature_tables import FeatureTables
-    from naivete.encoding.value_counts import ValueCounts
+    from naivete.data.labelled_table import LabelledTable
 
 __all__ = ["IncrementalMixin"]
 
 
-class IncrementalMixin:
-    """The ways of learning other than `fit`; they use the attributes and abstract methods of the classifier."""
-
-    budget: int
-    calibration: str | None
-    get_params: Callable[..., dict[str, Any]]
-    network_: Network
-    classes_: NDArray[Any]
-    _kept: KeptCases | None = None
-    learns_from_value_counts: ClassVar[bool] = False
-    """Whether value counts in each class are all that it learns from, where no feature has a density."""
-
-    densities: ClassVar[tuple[str, ...]]
-
-    def _value_counts_suffice(self, encoder: Encoder) -> bool:
-        """Whether value counts are all that the classifier learns from, so that no rows have to be kept."""
-        tables_only = encoder.numbers == "cut" or not self.densities
-        return self.learns_from_value_counts and tables_only and self.calibration is None
-
-    def max_table_features(self) -> int | None:
-        """Return how many features the tables have from which the classifier learns; None if it needs the rows.
-
-        Returns
-        -------
-        int or None
-            The number, by default None.
-        """
-        return None
-
-    def _features_of_tables(self, encoder: Encoder) -> int | None:
-        """Return how many features the tables have that may replace the rows; None if the rows are needed."""
-        tables_only = encoder.numbers == "cut" and encoder.missing != "em"
-        return self.max_table_features() if tables_only and self.calibration is None else None
-
-    @abstractmethod
-    def checked_encoder(self) -> Encoder:
-        """Check the parameters that all classifiers share, and return the encoder to use.
-
-        Returns
-        -------
-        Encoder
-            The encoder that was passed, or the default one.
-        """
-
-    @abstractmethod
-    def _with_class_weights(self, roles: ColumnRoles, opened: Callable[..., Any]) -> tuple[ColumnRoles, int]:
-        """Return the roles of the columns with the weights of the classes, and the number of passes that this took."""
-
-    @abstractmethod
-    def _check_weighted_labels(self, labels: Sequence[State]) -> None:
-        """Refuse weights of labels that are not classes."""
-
-    @abstractmethod
-    def _check_densities(self, continuous: bool) -> None:
-        """Refuse continuous features where the learner cannot use densities."""
-
-    @abstractmethod
-    def training_rows(
-        self, X: Any, y: Any, sample_weight: Any, *, names: KeptCases | None = None, min_rows: int = 1
-    ) -> LabelledTable:
-        """Return the cases to learn from: those with a label and a weight above zero.
-
-        Parameters
-        ----------
-        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
-            The rows.
-        y : array-like of shape (n_rows,)
-            The class of every row.
-        sample_weight : array-like of shape (n_rows,) or None
-            The weight of every row.
-        names : KeptCases or None, default=None
-            The cases learned so far, to whose columns those of X are matched; None for the first cases.
-        min_rows : int, default=1
-            How many rows X must have at least.
-
-        Returns
-        -------
-        LabelledTable
-            The rows, their labels and their weights.
-        """
-
-    @abstractmethod
-    def fit_counts(
-        self,
-        counts: Counts,
-        classes: NDArray[Any],
-        framed: bool,
-        rows: int,
-        kept: KeptCases | None = None,
-        structure: Structure | None = None,
-    ) -> Self:
-        """Learn from counts; the last step of all ways to fit.
-
-        Parameters
-        ----------
-        counts : Counts
-            The counts of the encoded cases.
-        classes : ndarray of shape (n_classes,)
-            The class labels.
-        framed : bool
-            Whether the columns came with names.
-        rows : int
-            The number of cases.
-        kept : KeptCases or None, default=None
-            What is kept of the cases for `partial_fit`, `merge` and `forget`.
-        structure : dict of {int: tuple of int} or None, default=None
-            The parents of every variable, where only the tables are to be estimated; by default they are learned.
-
-        Returns
-        -------
-        self : NetworkClassifier
-            The fitted classifier.
-        """
-
-    def fit_cases(
-        self,
-        cases: Any,
-        target: Name,
-        *,
-        weight: Name = None,
-        ignore: Sequence[Name] = (),
-        schema: Any = None,
-        memory: int | None = None,
-        disk: int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        restart: bool = False,
-        every: float = 30.0,
-        cluster: Any = None,
-        progress: Progress | None = None,
-        then: Callable[[Self], object] | None = None,
-        **reading: Any,
-    ) -> Self:
-        """Learn from cases that need not fit into memory; the classifier is exactly the one that `fit` would give.
-
-        One pass over the rows finds the schema, unless it is given; the learner then makes further passes: none for NaiveBayes,
-        two for TAN and KDB. class_weight="balanced" takes one more pass, before all others.
-
-        Parameters
-        ----------
-        cases : str, path-like, list of these, data frame, Dask DataFrame, Arrow stream or callable
-            A file (Parquet, CSV, ARFF), a pattern, a folder, or a list of these; a data frame; a Dask DataFrame; an object with an
-            Arrow stream, or a function that returns a new one for every pass.
-        target : str or int
-            The column with the class.
-        weight : str, int or None, default=None
-            The column with the weight of every row, if there is one.
-        ignore : sequence of str or int, default=()
-            Columns that are not features.
-        schema : tuple of Variable, NetworkClassifier or None, default=None
-            The variables with the class last, or a fitted classifier that has them; by default learned from the rows.
-        memory : int or None, default=None
-            The most bytes that this process may take; by default only the tables are limited, by `budget`.
-        disk : int or None, default=None
-            The most bytes of temporary disk space for the encoded rows of files, from which every pass but the first two reads
-            them; by default half of the space that is free in the folder that the environment variable NAIVETE_TMPDIR names, else
-            in that of the checkpoint, else in the system's temporary folder. With 0, or where they do not fit, every pass decodes
-            the files.
-        checkpoint : str, path-like or None, default=None
-            A folder in which the state of the work is saved regularly. An interrupted run with the same cases and settings
-            continues from it; it is removed when the work is done.
-        restart : bool, default=False
-            Whether to start again, whatever the folder holds.
-        every : float, default=30.0
-            The seconds between two checkpoints.
-        cluster : dask.distributed.Client, str or None, default=None
-            A Dask client, the address of a scheduler, or "local" for a cluster on this machine; by default none, except for a Dask
-            DataFrame.
-        progress : callable or None, default=None
-            A function that is called after each part with the pass, the rows done in it, and the number of rows.
-        then : callable or None, default=None
-            A function that is called with the fitted classifier before the checkpoint is removed, for instance to save it.
-        **reading : object
-            Options for reading files, as for `naivete.read`.
-
-        Returns
-        -------
-        self : NetworkClassifier
-            The fitted classifier.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from naivete import TAN
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "weather.csv")
-        ...     _ = path.write_text("sky,wind,play\\nsun,calm,yes\\nrain,calm,no\\nsun,gale,yes\\nrain,gale,no\\n")
-        ...     model = TAN().fit_cases(path, "play")
-        >>> model.predict([{"sky": "sun", "wind": "gale"}]).tolist()
-        ['yes']
-        """
-        from naivete.cases.rows import count_row_values
-        from naivete.cases.sources import open_rows, plain_settings
-        from naivete.cases.spill import encode_rows
-        from naivete.classifiers.batches import KeptCases
-        from naivete.counts.counts import Counts
-        from naivete.data.labelled_table import ColumnRoles
-        from naivete.data.labels import warn_left_out
-
-        encoder = self.checked_encoder()
-        _check_arguments(ignore, progress, then, every)
-        roles = ColumnRoles(target, weight, tuple(ignore), encoder.unlabelled == "drop")
-        plan = {"memory": memory, "disk": disk, "budget": self.budget, "progress": progress, "cluster": cluster}
-        saving = {"folder": checkpoint, "restart": restart, "every": every}
-        settings = {"classifier": type(self).__name__, **plain_settings(self.get_params(deep=False))}
-        opened: Callable[..., Any] = partial(open_rows, cases, settings=settings, reading=reading, **plan)
-        roles, first_pass = self._with_class_weights(roles, opened)
-        with opened(roles, saving=saving) as (rows, allowed):
-            value_counts = count_row_values(rows, encoder, allowed) if schema is None else None
-            variables, missing, known = _schema(value_counts, schema, encoder, target)
-            self._check_densities(any(v.density for v in variables))
-            self._check_weighted_labels(variables[-1].states)
-            encoded = encode_rows(rows, variables, missing, encoder.unseen)
-            counts = Counts(encoded, budget=allowed, known=known, passes=first_pass + int(value_counts is not None))
-            kept, count = None, getattr(rows, "count", None) or 0
-            if value_counts is not None:
-                count = value_counts.rows
-                if value_counts.dropped:
-                    warn_left_out(value_counts.dropped)
-                if self._value_counts_suffice(encoder):
-                    kept = KeptCases(value_counts, None, target, True)
-            self.fit_counts(counts, _label_array(variables[-1].states), True, count, kept)
-            if then is not None:
-                then(self)
-            rows.finished()
-        return self
+class IncrementalMixin(LearningMixin):
+    """Learning from batches: more cases are added, others removed, or lose their weight with age."""
 
     def partial_fit(
         self,
@@ -265,6 +33,8 @@ class IncrementalMixin:
         sample_weight: Any = None,
         *,
         structure: Literal["learn", "keep"] = "learn",
+        window: float | None = None,
+        half_life: int | None = None,
     ) -> Self:
         """Learn from more cases; the classifier is then exactly the one that `fit` on all cases so far would give.
 
@@ -273,6 +43,12 @@ class IncrementalMixin:
         soon as these take fewer bytes than the rows and fit `budget`; their memory then does not depend on the number of rows. The
         other classifiers keep the rows. `fit` keeps no rows, so `partial_fit` after it starts from nothing, with a warning.
         `save(..., counts=True)` stores the counts, so that `partial_fit` continues after `load`.
+
+        Where the world changes, old cases can lose their weight. With `window` a batch is forgotten when that many cases were
+        learned after it. With `half_life` the weights of all earlier cases are halved whenever that many more were learned: a
+        batch before which n cases were learned belongs to period p = n // half_life, and in period P, that of the newest batch,
+        its cases have the weight 2 ** (p - P), or 0 if P // 32 > p // 32 + 1. Both are exact: the classifier is the one that
+        `fit` gives on the cases that are left, with these weights times their own.
 
         Parameters
         ----------
@@ -286,6 +62,11 @@ class IncrementalMixin:
             The weight of every row, as for `fit`.
         structure : {"learn", "keep"}, default="learn"
             "learn" learns the arcs again from all cases; "keep" keeps the arcs and estimates the tables again.
+        window : int, float("inf") or None, default=None
+            After how many more cases a batch is forgotten; with infinity only by `forget(older_than=...)`. By default as in the
+            earlier calls, or never.
+        half_life : int or None, default=None
+            After how many more cases the weights are halved. By default as in the earlier calls, or never.
 
         Returns
         -------
@@ -299,6 +80,7 @@ class IncrementalMixin:
         >>> nb.partial_fit([["b"], ["b"]], ["yes", "yes"]).predict([["b"]]).tolist()
         ['yes']
         """
+        from naivete.classifiers.ages import ages_of
         from naivete.data.labels import encode_classes, label_values
 
         if structure not in ("learn", "keep"):
@@ -323,11 +105,16 @@ class IncrementalMixin:
                     f"classes={quoted(list(kept.classes))} are not those of the first call, "
                     f"{quoted(list(earlier.classes))}; pass the same ones, or none"
                 )
-            kept = earlier.plus(kept, self.budget)
+            kept = replace(kept, value_counts=kept.value_counts.with_classes(earlier.classes))
+        ages = ages_of(None if earlier is None else earlier.ages, window, half_life)
         if not len(batch):
             return self
-        kept = kept.compact(self._features_of_tables(encoder), self.budget)
-        return self._fit_kept(kept, encoder, batch.classes.dtype, structure)
+        members = self._features_of_tables(encoder)
+        if ages is not None:
+            kept = ages.plus(earlier, kept, members, self.budget)
+        elif earlier is not None:
+            kept = earlier.plus(kept, self.budget)
+        return self._fit_kept(kept.compact(members, self.budget), encoder, batch.classes.dtype, structure)
 
     def merge(self, other: Self) -> Self:
         """Learn from the cases of another classifier too; the classifier is then the one that `fit` on all cases would give.
@@ -357,6 +144,7 @@ class IncrementalMixin:
         >>> one.merge(two).class_count_.tolist()
         [1.0, 3.0]
         """
+        from naivete.classifiers.ages import check_ages
         from naivete.classifiers.batches import differences
 
         encoder = self.checked_encoder()
@@ -366,6 +154,8 @@ class IncrementalMixin:
         if different:
             raise ParameterError(f"the classifiers have different parameters and cannot be merged: {different}")
         mine, theirs = self._kept_rows("merge"), other._kept_rows("merge")
+        check_ages(mine, "merge")
+        check_ages(theirs, "merge")
         if set(mine.names) == set(theirs.names):
             theirs = theirs.in_order(mine.names)
         if mine.names != theirs.names or mine.target != theirs.target:
@@ -375,8 +165,8 @@ class IncrementalMixin:
             )
         return self._fit_kept(mine.plus(theirs, self.budget), encoder, self.classes_.dtype)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Remove cases; the classifier is then exactly the one that the remaining cases give.
+    def forget(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, older_than: float | None = None) -> Self:
+        """Remove cases, or all that are too old; the classifier is then exactly the one that the remaining cases give.
 
         A class stays even when no case has it any more. NaiveBayes and Majority keep value counts only, so they refuse a case
         only if one of its values was not learned so often in that class; TAN, FAN and KDB, once they keep tables instead of rows,
@@ -384,12 +174,15 @@ class IncrementalMixin:
 
         Parameters
         ----------
-        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features), or None
             The cases as they were learned; if one was not learned, all are refused and nothing changes.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_rows,) or None
             The classes with which they were learned.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             The weights with which they were learned.
+        older_than : int or None, default=None
+            In place of X and y: all batches are removed after which so many cases, or more, were learned; the newest batch stays.
+            The ages must be known, as for classifiers that keep the rows, and for the others after `partial_fit` with `window`.
 
         Returns
         -------
@@ -399,7 +192,7 @@ class IncrementalMixin:
         Raises
         ------
         DataError
-            If a case was not learned.
+            If a case was not learned, or if the ages of the cases are not known.
 
         Examples
         --------
@@ -408,8 +201,17 @@ class IncrementalMixin:
         >>> nb.forget([["b"]], ["no"]).class_count_.tolist()
         [1.0, 1.0]
         """
+        from naivete.classifiers.ages import check_ages
+
         encoder = self.checked_encoder()
         kept = self._kept_rows("forget")
+        if older_than is not None:
+            if X is not None or y is not None or sample_weight is not None:
+                raise ParameterError(f"forget: pass the cases, or older_than={quoted(older_than)}, not both")
+            return self._fit_kept(self._without_older(kept, older_than, encoder), encoder, self.classes_.dtype)
+        if X is None or y is None:
+            raise ParameterError("forget: pass the cases with their classes (X, y), or older_than")
+        check_ages(kept, "forget")
         batch = self.training_rows(X, y, sample_weight, names=kept, min_rows=0)
         _check_labels(batch, kept.classes)
         if not len(batch):
@@ -418,6 +220,17 @@ class IncrementalMixin:
         if not any(part.any() for part in remaining.value_counts.weights.values()):
             raise DataError("no case would be left to learn from; make a new classifier instead")
         return self._fit_kept(remaining, encoder, self.classes_.dtype)
+
+    def _without_older(self, kept: KeptCases, age: float, encoder: Encoder) -> KeptCases:
+        """Return the cases without the batches after which so many cases, or more, were learned."""
+        from naivete.classifiers.ages import Ages, check_older_than
+
+        check_older_than(kept, age)
+        if kept.ages is not None:
+            return kept.ages.without_older(kept, age)
+        parts = [self._cases_to_keep(batch, kept.framed, encoder) for batch in kept.batches or ()]
+        parts = [replace(part, value_counts=part.value_counts.with_classes(kept.classes)) for part in parts]
+        return replace(Ages(age, None, tuple(parts)).without_older(kept, age), ages=None)
 
     def _cases_to_keep(self, batch: LabelledTable, framed: bool, encoder: Encoder) -> KeptCases:
         from naivete.classifiers.batches import KeptCases, copied
@@ -440,9 +253,8 @@ class IncrementalMixin:
         """
         kept = self._kept_rows("saving the counts")
         members = self._features_of_tables(self.checked_encoder())
-        if kept.batches is not None and members is not None:
-            kept.check_tables(members, self.budget)
-            kept = kept.with_tables(members)
+        if members is not None:
+            kept = kept.for_file(members, self.budget)
         if kept.batches is not None:
             raise ParameterError(
                 f"counts=True: this {type(self).__name__} keeps the rows of its batches, which a model file does not hold; save it "
@@ -483,39 +295,6 @@ class IncrementalMixin:
             )
         parents = self.network_.parents if keep else None
         return self.fit_counts(counts, classes, kept.framed, kept.value_counts.rows, kept, parents)
-
-
-def _schema(
-    value_counts: ValueCounts | None, schema: Any, encoder: Encoder, target: Name
-) -> tuple[Variables, NDArray[np.bool_], FeatureTables | None]:
-    """Return the variables, which features may have missing values, and the tables that are known already."""
-    from naivete.encoding.feature_tables import FeatureTables
-
-    if value_counts is None:
-        network = getattr(schema, "network_", None)
-        listed = schema if network is None else (*network.columns, network.variables[CLASS])
-        variables = tuple(listed) if isinstance(listed, Iterable) else ()
-        if not variables or not all(isinstance(v, Variable) for v in variables) or variables[-1].name != target:
-            last = f"the last of them the class {quoted(target)}"
-            raise ParameterError(f"schema={quoted(schema)}: pass variables, {last}, or a fitted classifier that has them")
-        return variables, np.ones(len(variables) - 1, np.bool_), None
-    features = encoder.schema(value_counts)
-    return (*features, Variable(target, value_counts.classes)), value_counts.has_missing, FeatureTables(value_counts, features)
-
-
-def _check_arguments(ignore: Any, progress: Any, then: Any, every: Any) -> None:
-    """Refuse arguments that would fail only during or after the first pass."""
-    if isinstance(ignore, str) or not isinstance(ignore, Iterable):
-        raise ParameterError(f"ignore={quoted(ignore)}: pass a list of the names of columns")
-    for name, function in (("progress", progress), ("then", then)):
-        if function is not None and not callable(function):
-            raise ParameterError(f"{name}={quoted(function)}: pass a function, or nothing")
-    if not isinstance(every, (int, float)) or isinstance(every, bool) or not every >= 0:
-        raise ParameterError(f"every={quoted(every)}: a number of seconds, at least 0")
-
-
-def _label_array(labels: Sequence[State]) -> NDArray[Any]:
-    return np.array(labels, object if isinstance(labels[0], str) else None)
 
 
 def _check_labels(batch: LabelledTable, classes: Sequence[State]) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.errors import ParameterError
 from naivete.network.network import Network
 from naivete.storage.canonical_json import FieldError, shown
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
+    from naivete.classifiers.ages import Ages
     from naivete.classifiers.batches import KeptCases
     from naivete.encoding.value_counts import ValueCounts
 
@@ -25,18 +28,22 @@ def kept_bytes(kept: KeptCases) -> NDArray[np.uint8]:
     """Return the counts of some cases as bytes."""
     from naivete.storage.packed import packed
 
+    value = _plain(kept)
+    if kept.ages is not None:
+        ages = kept.ages
+        value["ages"] = {"window": ages.window, "half_life": ages.half_life, "learned": ages.learned, "period": ages.period}
+        value["ages"]["parts"] = [_plain(part) for part in ages.parts]
+    return np.frombuffer(packed(value), np.uint8)
+
+
+def _plain(kept: KeptCases) -> dict[str, Any]:
     tables = kept.tables
     value: dict[str, Any] = {"value_counts": kept.value_counts}
-    if tables is not None:
-        value |= {"members": tables.members, "sums": tables.sums}
-    return np.frombuffer(packed(value), np.uint8)
+    return value if tables is None else {**value, "members": tables.members, "sums": tables.sums}
 
 
 def kept_of(content: Any, network: Network, framed: bool) -> KeptCases:
     """Return the counts that `kept_bytes` stored; a FieldError is raised about counts that do not belong to the network."""
-    from naivete.classifiers.batches import KeptCases
-    from naivete.classifiers.value_tables import ValueTables, bytes_of_tables, values_of
-    from naivete.encoding.value_counts import ValueCounts
     from naivete.storage.packed import CheckpointError, unpacked
 
     if not isinstance(content, np.ndarray) or content.dtype != np.uint8:
@@ -45,6 +52,16 @@ def kept_of(content: Any, network: Network, framed: bool) -> KeptCases:
         value = unpacked(content.tobytes(), _FIELD)
     except CheckpointError as error:
         raise FieldError(_FIELD, str(error)) from None
+    kept = _checked(value, network, framed)
+    return kept if value.get("ages") is None else replace(kept, ages=_ages_of(value["ages"], kept, network, framed))
+
+
+def _checked(value: Any, network: Network, framed: bool) -> KeptCases:
+    """Return the counts of some cases; a FieldError is raised about counts that do not belong to the network."""
+    from naivete.classifiers.batches import KeptCases
+    from naivete.classifiers.value_tables import ValueTables, bytes_of_tables, values_of
+    from naivete.encoding.value_counts import ValueCounts
+
     counts = value.get("value_counts") if isinstance(value, dict) else None
     if not isinstance(counts, ValueCounts):
         raise FieldError(_FIELD, "value counts were expected")
@@ -60,6 +77,29 @@ def kept_of(content: Any, network: Network, framed: bool) -> KeptCases:
         _check_sums(sums, (size // 8,))
         tables = ValueTables(members, values_of(counts), counts.classes, sums)
     return KeptCases(counts, None, network.variables[CLASS].name, framed, tables)
+
+
+def _ages_of(value: Any, kept: KeptCases, network: Network, framed: bool) -> Ages:
+    """Return the ages of the cases; a FieldError is raised unless their parts are cases like all of them."""
+    from naivete.classifiers.ages import ages_of
+
+    fields = ("window", "half_life", "learned", "period", "parts")
+    if not isinstance(value, dict) or set(value) != set(fields) or type(value["parts"]) is not list:
+        raise FieldError(_FIELD, "the ages of the cases are not valid")
+    window, half_life, learned, period, parts = (value[name] for name in fields)
+    try:
+        rule = ages_of(None, window, half_life)
+    except ParameterError as error:
+        raise FieldError(_FIELD, str(error)) from None
+    whole = type(learned) is int and type(period) is int and learned >= 0 and 0 <= period <= learned
+    cases = tuple(_checked(part, network, framed) for part in parts)
+    members = None if kept.tables is None else kept.tables.members
+    alike = all(members == (None if part.tables is None else part.tables.members) for part in cases)
+    if rule is None or not whole or not alike or not cases:
+        raise FieldError(_FIELD, "the ages of the cases are not valid")
+    if sum(part.value_counts.rows for part in cases) != kept.value_counts.rows:
+        raise FieldError(_FIELD, "the parts by age are not all of the cases")
+    return replace(rule, parts=cases, learned=learned, period=period)
 
 
 def _check_value_counts(counts: ValueCounts, network: Network) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.exact_sums import LimbSums, add_sums, nonzero_sums, subtract_sums, sums_as_numbers
+from naivete._kernels.exact_sums import LimbSums, add_sums, halve_sums, nonzero_sums, subtract_sums, sums_as_numbers
 from naivete.data.table import Kind
 from naivete.errors import DataError, DataTypeError, quoted
 from naivete.storage.values import record
@@ -132,6 +132,10 @@ class ColumnCounts:
     def placed(self, positions: NDArray[np.int64], classes: int) -> ColumnCounts:
         """Return the counts with their classes at these positions among `classes` of them."""
         return replace(self, weights=_placed(self.weights, positions, classes), missing=_placed(self.missing, positions, classes))
+
+    def halved(self, times: int) -> ColumnCounts:
+        """Return the counts divided by 2**times."""
+        return replace(self, weights=halve_sums(self.weights, times), missing=halve_sums(self.missing, times))
 
     @cached_property
     def states(self) -> tuple[State, ...]:
@@ -352,6 +356,11 @@ class ValueCounts:
         two = other.with_classes(self.classes)
         columns = tuple(a.subtract(b) for a, b in zip(self.columns, two.columns, strict=True))
         return ValueCounts(self.classes, subtract_sums(self.weights, two.weights), columns, self.rows - other.rows)
+
+    def halved(self, times: int) -> ValueCounts:
+        """Return the counts divided by 2**times; the number of rows stays."""
+        columns = tuple(column.halved(times) for column in self.columns)
+        return replace(self, weights=halve_sums(self.weights, times), columns=columns)
 
     def with_classes(self, labels: Iterable[State]) -> ValueCounts:
         """Return the counts with these classes added, all increasing; refuse labels of several types."""
