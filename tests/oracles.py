@@ -20,6 +20,7 @@ from naivete._kernels.dispatch import loaded
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor
+from naivete.network.compressed_rows import CompressedRows
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.densities import Normal
 from naivete.network.derived_columns import Hidden, Hierarchy, Tree
@@ -82,14 +83,23 @@ def probability(network: Network, v: int, row: Sequence[int]) -> float:
     cpt = network.cpts[v]
     if not isinstance(cpt, SparseCpt):
         return float(cpt[tuple(row[m] for m in network.family(v))])
-    while True:
-        wanted = [row[p] for p in cpt.parents]
-        at = [i for i, known in enumerate(cpt.configurations.tolist()) if known == wanted]
-        if at or not isinstance(cpt.default, SparseCpt):
-            break
-        cpt = cpt.default
-    table = cpt.rows[at[0]] if at else cpt.default
-    return float(table[row[v], row[CLASS] if CLASS in network.parents[v] else 0])
+    return _sparse_probability(cpt, row, row[v], row[CLASS] if CLASS in network.parents[v] else 0)
+
+
+def _sparse_probability(cpt: Any, row: Sequence[int], state: int, c: int) -> float:
+    if not isinstance(cpt, SparseCpt):
+        return float(cpt[state, c])
+    wanted = [row[p] for p in cpt.parents]
+    at = [i for i, known in enumerate(cpt.configurations.tolist()) if known == wanted]
+    if not at:
+        return _sparse_probability(cpt.default, row, state, c)
+    if not isinstance(cpt.rows, CompressedRows):
+        return float(cpt.rows[at[0], state, c])
+    first, last = cpt.rows.starts[at[0]], cpt.rows.starts[at[0] + 1]
+    entry = [e for e in range(first, last) if cpt.rows.states[e] == state]
+    if entry:
+        return float(cpt.rows.values[entry[0], c])
+    return float(cpt.rows.factors[at[0], c] * _sparse_probability(cpt.default, row, state, c))
 
 
 def joint(network: Network, row: Sequence[int | None]) -> list[Fraction]:
@@ -243,7 +253,7 @@ def identical(one: Any, two: Any) -> bool:
             and set(one.densities) == set(two.densities)
             and all(identical(one.densities[v], two.densities[v]) for v in one.densities)
         )
-    if isinstance(one, (Hidden, Tree, Hierarchy, Normal)):
+    if isinstance(one, (Hidden, Tree, Hierarchy, Normal, CompressedRows)):
         return type(one) is type(two) and all(
             identical(getattr(one, f.name), getattr(two, f.name)) for f in dataclasses.fields(one)
         )

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
+from naivete.network.compressed_rows import CompressedRows
 from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.derived_columns import Derived, Hidden, Hierarchy, Tree
 from naivete.network.network import Network
@@ -164,7 +165,26 @@ def sparse_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rn
     configurations = np.stack(np.unravel_index(some, cards), axis=1).astype(np.int32)
     deeper = len(features) > 1 and rng.random() < 0.5
     default = sparse_table(own, v, tuple(p for p in parents if p != features[0]), rng) if deeper else normalized(rng, inner, 0)
-    return SparseCpt(configurations, normalized(rng, (len(some), *inner), 1), default, features)
+    table = SparseCpt(configurations, normalized(rng, (len(some), *inner), 1), default, features)
+    return compressed(table, rng) if rng.random() < 0.3 else table
+
+
+def compressed(table: SparseCpt, rng: np.random.Generator) -> SparseCpt:
+    """A table of the same configurations in which the probabilities of some states are those of the default times a factor."""
+    assert isinstance(table.rows, np.ndarray)
+    count, card, classes = table.rows.shape
+    listed = rng.random((count, card)) < 0.5
+    row, states = np.nonzero(listed)
+    starts = np.append(0, np.cumsum(listed.sum(axis=1)))
+    absent = SparseCpt(table.configurations[:0], np.empty((0, card, classes)), table.default, table.parents)
+    rest = (absent.at(table.configurations) * ~listed[:, :, None]).sum(axis=1)  # (configuration, class)
+    own = (table.rows * listed[:, :, None]).sum(axis=1)
+    alone = ~listed.all(axis=1)[:, None] & (rest > 0)
+    values = table.rows[row, states] / np.where(alone, 1.0, np.where(own > 0, own, 1.0))[row]
+    values = np.where((~alone & (own == 0))[row], 1 / listed.sum(axis=1)[row][:, None], values)
+    factors = np.where(alone, (1 - own) / np.where(rest > 0, rest, 1.0), 1.0)
+    compressed_rows = CompressedRows(starts, states.astype(np.int32), values, np.maximum(factors, 0.0))
+    return SparseCpt(table.configurations, compressed_rows, table.default, table.parents)
 
 
 def normalized(rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> np.ndarray:

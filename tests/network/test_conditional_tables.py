@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
+from naivete.errors import DataError
+from naivete.network.compressed_rows import CompressedRows
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.network import Network
-from naivete.variables import CLASS
+from naivete.variables import CLASS, Variable
 from tests.oracles import identical
 from tests.strategies import networks
 
@@ -71,3 +74,45 @@ def test_sparse_tables_are_searched_by_keys_of_more_than_64_bits() -> None:
 def test_an_empty_sparse_table_returns_its_default() -> None:
     cpt = SparseCpt(np.empty((0, 1), np.int32), np.empty((0, 2, 1)), np.array([[0.25], [0.75]]), (0,))
     assert cpt.at(np.array([[0], [3]])).tolist() == [[[0.25], [0.75]]] * 2
+
+
+def test_states_that_do_not_occur_have_the_default_times_a_factor() -> None:
+    rows = CompressedRows(np.array([0, 2, 2]), np.array([0, 3], np.int32), np.array([[0.5], [0.2]]), np.array([[0.6], [1.0]]))
+    cpt = SparseCpt(np.array([[1], [4]], np.int32), rows, np.array([[0.25], [0.3], [0.2], [0.25]]), (0,))
+    expected = [[0.5, 0.18, 0.12, 0.2], [0.25, 0.3, 0.2, 0.25], [0.25, 0.3, 0.2, 0.25]]
+    assert np.allclose(cpt.at(np.array([[1], [4], [2]]))[..., 0], expected)
+    pairs = [(i, state) for i in range(3) for state in range(4)]
+    found = cpt.probability(np.array([[(1, 4, 2)[i]] for i, _ in pairs]), np.array([state for _, state in pairs]))
+    assert np.allclose(found[:, 0].reshape(3, 4), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"starts": np.array([0, 1, 1])}, "do not follow one another"),
+        ({"starts": np.array([0, 3, 2])}, "do not follow one another"),
+        ({"starts": np.array([0, 2])}, "shapes"),
+        ({"states": np.array([3, 0], np.int32)}, "increasing order, or out of range"),
+        ({"states": np.array([0, 4], np.int32)}, "increasing order, or out of range"),
+        ({"states": np.array([-1, 3], np.int32)}, "increasing order, or out of range"),
+        ({"values": np.array([[-0.5], [1.2]])}, "negative"),
+        ({"values": np.array([[np.nan], [0.2]])}, "negative"),
+        ({"values": np.array([[0.5], [0.3]])}, "do not sum to 1"),
+        ({"values": np.array([[0.5, 0.5], [0.2, 0.2]])}, "shapes"),
+        ({"factors": np.array([[0.5], [1.0]])}, "do not sum to 1"),
+        ({"factors": np.array([[np.inf], [1.0]])}, "do not sum to 1"),
+    ],
+)
+def test_compressed_tables_are_checked(change: dict[str, np.ndarray], message: str) -> None:
+    variables = Variable("a", (0, 1, 2, 3, 4)), Variable("x", (0, 1, 2, 3)), Variable("c", ("no",))
+    rows = CompressedRows(np.array([0, 2, 2]), np.array([0, 3], np.int32), np.array([[0.5], [0.2]]), np.array([[0.6], [1.0]]))
+    cpts = {0: np.full((5, 1), 0.2), CLASS: np.ones(1)}
+    default = np.array([[0.25], [0.3], [0.2], [0.25]])
+
+    def network(some: CompressedRows) -> Network:
+        table = SparseCpt(np.array([[1], [4]], np.int32), some, default, (0,))
+        return Network(variables, {0: (CLASS,), 1: (0, CLASS), CLASS: ()}, {**cpts, 1: table})
+
+    assert network(rows).sparse == {1}
+    with pytest.raises(DataError, match=message):
+        network(replace(rows, **change))

@@ -15,6 +15,9 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts import counts
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
+from naivete.network import estimation
+from naivete.network.checks import check_tables
+from naivete.network.compressed_rows import CompressedRows
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
@@ -98,12 +101,19 @@ def test_sparse_tables_have_the_probabilities_of_dense_ones(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts, "DENSE_CELLS", 0)
         sparse = estimate(Counts(cases(training)), structure, smoothing)
+        patch.setattr(estimation, "COMPRESSED_CELLS", -1)
+        patch.setattr(estimation, "COMPRESSION", -1)
+        compressed = estimate(Counts(cases(training)), structure, smoothing)
     rng = np.random.default_rng(0)
-    for _ in range(20):
-        row = [int(rng.integers(v.card)) for v in training.variables]
-        for v, parents in structure.items():
-            assert isinstance(sparse.cpts[v], SparseCpt) == (len(parents) > 1)
+    rows = [[int(rng.integers(v.card)) for v in training.variables] for _ in range(20)]
+    for v, parents in structure.items():
+        table = compressed.cpts[v]
+        assert isinstance(sparse.cpts[v], SparseCpt) == isinstance(table, SparseCpt) == (len(parents) > 1)
+        assert not isinstance(table, SparseCpt) or isinstance(table.rows, CompressedRows) == (v != CLASS and CLASS in parents)
+        for row in rows:
             assert np.isclose(probability(dense, v, row), probability(sparse, v, row), rtol=1e-12, atol=0)
+            assert np.isclose(probability(dense, v, row), probability(compressed, v, row), rtol=1e-11, atol=0)
+    check_tables(compressed)
 
 
 @given(training=some_cases(rows=(1, 25), max_card=3), sparse=st.booleans(), m=st.sampled_from([0.0, 0.5, 2.0]), data=st.data())

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.errors import DataError, ModelFileError
+from naivete.network.compressed_rows import CompressedRows
 from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Derived, Hidden, Hierarchy, Tree
@@ -62,6 +63,7 @@ _DERIVED: Final[dict[str, tuple[type[Derived], Arrays]]] = {
     "hierarchy": (Hierarchy, {"features": ("int64", 1), "children": ("int64", 2)}),
 }
 _LEVEL: Final[Arrays] = {"configurations": ("int32", 2), "rows": ("float64", 3)}
+_COMPRESSED: Final[Arrays] = {"starts": ("int64", 1), "states": ("int32", 1), "values": ("float64", 2), "factors": ("float64", 2)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +286,11 @@ def _array(value: Any, field: str, dtype: str, axes: int | None = None) -> NDArr
 def _plain_table(cpt: Cpt) -> Any:
     levels = []
     while isinstance(cpt, SparseCpt):
-        levels.append(dict(sorted({**_plain_arrays(cpt, _LEVEL), "parents": [int(p) for p in cpt.parents]}.items())))
+        if isinstance(cpt.rows, CompressedRows):
+            arrays = {"configurations": np.asarray(cpt.configurations, np.int32), **_plain_arrays(cpt.rows, _COMPRESSED)}
+        else:
+            arrays = _plain_arrays(cpt, _LEVEL)
+        levels.append(dict(sorted({**arrays, "parents": [int(p) for p in cpt.parents]}.items())))
         cpt = cpt.default
     default = np.asarray(cpt, np.float64)
     return {"default": default, "levels": levels} if levels else default
@@ -297,10 +303,13 @@ def _table(value: Any, field: str, features: int) -> Cpt:
     cpt: Cpt = _array(value["default"], f"{field}.default", "float64", 2)
     for i, level in reversed(list(enumerate(_list(value["levels"], f"{field}.levels", 1, _LEVELS)))):
         where = f"{field}.levels[{i}]"
-        expect_keys(level, where, (*_LEVEL, "parents"))
-        arrays = {name: _array(level[name], f"{where}.{name}", *_LEVEL[name]) for name in _LEVEL}
+        compressed = type(level) is dict and "starts" in level
+        expected = {"configurations": _LEVEL["configurations"], **_COMPRESSED} if compressed else _LEVEL
+        expect_keys(level, where, (*expected, "parents"))
+        arrays = {name: _array(level[name], f"{where}.{name}", *expected[name]) for name in expected}
         parents = tuple(whole(p, f"{where}.parents", 0, features - 1) for p in _list(level["parents"], f"{where}.parents"))
-        cpt = SparseCpt(**arrays, default=cpt, parents=parents)
+        rows = CompressedRows(**{name: arrays[name] for name in _COMPRESSED}) if compressed else arrays["rows"]
+        cpt = SparseCpt(arrays["configurations"], rows, cpt, parents)
     return cpt
 
 

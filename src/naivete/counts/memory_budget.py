@@ -31,9 +31,12 @@ from naivete.counts.budget import BUDGET
 from naivete.errors import ResourceError
 from naivete.variables import CLASS, Variables
 
-__all__ = ["DENSE_CELLS", "check_informations", "needs", "occurring_bytes", "panel_bytes", "predicted"]
+__all__ = ["COMPRESSED_CELLS", "DENSE_CELLS", "check_informations", "needs", "occurring_bytes", "panel_bytes", "predicted"]
 
 DENSE_CELLS = 1 << 21
+COMPRESSED_CELLS = 1 << 24
+"""Of a sparse conditional table with more probabilities, only those of states that occur are stored, if they are much fewer. The
+limit does not depend on the budget, so that the model does not."""
 COLUMN = 4096
 STORED_CELL = 48
 PART_BYTES = 8 << 20
@@ -160,9 +163,10 @@ def _family_bytes(cards: Sequence[int], rows: int, k: int) -> list[int]:
         others = most[1:] if card in most else most[:k]
         cells = card * prod(others) * cards[CLASS]
         if cells > DENSE_CELLS and others:
-            sizes.append(
-                2 * occurring_bytes((card, *others, cards[CLASS]), rows) + 16 * min(prod(others), rows) * card * cards[CLASS]
-            )
+            full = 16 * min(prod(others), rows) * card * cards[CLASS]
+            occurring = 2 * occurring_bytes((card, *others, cards[CLASS]), rows)
+            stored = 3 * occurring + 16 * card * cards[CLASS]  # where only the states that occur are stored
+            sizes.append(occurring + (full if full <= 16 * COMPRESSED_CELLS else min(full, stored)))
         else:
             sizes.append(24 * cells)
     return sizes

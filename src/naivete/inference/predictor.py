@@ -239,7 +239,7 @@ class Predictor:
     def _add_family(self, joint: Numbers, codes: Codes, v: int) -> None:
         """Add log P(v | parents) to the rows in which no feature of the family is missing."""
         table, complete = self.network.table(v), self._complete(codes, v)
-        cells = self.network.variables[v].card * self.classes if v in self.network.sparse else 1
+        cells = self.network.variables[v].card if v == CLASS else self.classes
         for rows in np.array_split(complete, max(1, len(complete) * cells // elimination.FACTOR_CELLS)):
             values = {m: codes[m][rows] for m in table.members if m != CLASS}
             joint[rows] += log(table.probability(values, len(rows)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from naivete._kernels.codes import Numbers
 from naivete.errors import DataError, quoted
+from naivete.network.compressed_rows import CompressedRows
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Hidden, check_derived
@@ -127,9 +128,10 @@ def _check_sums(table: Numbers, axis: int, where: str) -> None:
 
 def _check_sparse(network: Network, inner: tuple[int, int], cpt: SparseCpt, where: str) -> None:
     count = len(cpt.configurations)
-    if cpt.configurations.shape != (count, len(cpt.parents)) or cpt.rows.shape != (count, *inner):
+    if cpt.configurations.shape != (count, len(cpt.parents)) or not _fits(cpt.rows, count, inner):
         raise DataError(f"{where}: the shapes of the sparse table do not agree with its family")
-    _check_sums(cpt.rows, 1, where)
+    if isinstance(cpt.rows, np.ndarray):
+        _check_sums(cpt.rows, 1, where)
     if isinstance(cpt.default, SparseCpt):
         if not set(cpt.default.parents) < set(cpt.parents) or list(cpt.default.parents) != sorted(cpt.default.parents):
             raise DataError(f"{where}: a sparse table backs off to some of its own parents, not to {cpt.default.parents}")
@@ -139,6 +141,38 @@ def _check_sparse(network: Network, inner: tuple[int, int], cpt: SparseCpt, wher
     else:
         _check_sums(cpt.default, 0, where)
     _check_configurations(network, cpt, where)
+    if isinstance(cpt.rows, CompressedRows):
+        _check_compressed(cpt, cpt.rows, inner[0], where)
+
+
+def _fits(rows: Numbers | CompressedRows, count: int, inner: tuple[int, int]) -> bool:
+    """Whether the arrays of a sparse table have the shapes of its family."""
+    if isinstance(rows, np.ndarray):
+        return rows.shape == (count, *inner)
+    entries, classes = rows.states.shape, inner[1]
+    shapes = (rows.starts.shape, len(entries), rows.values.shape, rows.factors.shape)
+    return shapes == ((count + 1,), 1, (*entries, classes), (count, classes))
+
+
+def _check_compressed(cpt: SparseCpt, rows: CompressedRows, card: int, where: str) -> None:
+    """Check the states, and that the distributions with the factors of all other states sum to one."""
+    starts, states = rows.starts, rows.states
+    if starts[0] != 0 or starts[-1] != len(states) or np.any(np.diff(starts) < 0):
+        raise DataError(f"{where}: the states of the configurations do not follow one another")
+    first = np.zeros(len(states) + 1, bool)
+    first[starts] = True
+    if np.any((states < 0) | (states >= card)) or np.any((states[1:] <= states[:-1]) & ~first[1:-1]):
+        raise DataError(f"{where}: the states of a configuration are not in increasing order, or out of range")
+    if not min(rows.values.min(initial=0), rows.factors.min(initial=0)) >= 0:
+        raise DataError(f"{where} has negative or non-finite entries")
+    configurations = cpt.configurations[rows.configuration]
+    default = SparseCpt(cpt.configurations[:0], _no_rows(card, rows.values.shape[1]), cpt.default, cpt.parents)
+    if not np.all(np.abs(rows.sums(default.probability(configurations, states)) - 1) <= 1e-9):
+        raise DataError(f"{where} has rows that do not sum to 1")
+
+
+def _no_rows(card: int, classes: int) -> Numbers:
+    return np.empty((0, card, classes))
 
 
 def _check_configurations(network: Network, cpt: SparseCpt, where: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
+from naivete.network.compressed_rows import CompressedRows
 from naivete.variables import CLASS, Family
 
 __all__ = ["ConditionalTable", "Cpt", "DenseConditional", "SparseConditional", "SparseCpt"]
@@ -32,7 +33,7 @@ class SparseCpt:
     Parameters
     ----------
     configurations : one row of parent codes for each configuration that occurs, in increasing order.  # (configuration, parent)
-    rows : the distributions in those configurations.  # (configuration, x, class)
+    rows : the distributions in those configurations, as an array or compressed.  # (configuration, x, class)
     default : the distributions in every other configuration, or the sparse table of fewer parents that has them.  # (x, class)
     parents : the feature parents, increasing, one for each column of `configurations`.
 
@@ -40,7 +41,7 @@ class SparseCpt:
     """
 
     configurations: NDArray[np.int32]
-    rows: Numbers
+    rows: Numbers | CompressedRows
     default: Numbers | SparseCpt
     parents: tuple[int, ...]
 
@@ -52,14 +53,39 @@ class SparseCpt:
     def at(self, configurations: NDArray[Any]) -> Numbers:
         """Return the distributions in some configurations of the parents.  # (row, x, class)"""
         positions = self._positions(configurations)
+        if isinstance(self.rows, CompressedRows):
+            tables, present = np.array(self._default_at(configurations)), positions >= 0
+            tables[present] = self.rows.full(positions[present], tables[present])
+            return tables
         absent = np.flatnonzero(positions < 0)
         tables = self.rows[positions] if len(self.rows) else np.empty((len(positions), *self.rows.shape[1:]))
-        if isinstance(self.default, SparseCpt):
-            kept = [self.parents.index(p) for p in self.default.parents]
-            tables[absent] = self.default.at(configurations[absent][:, kept])
-        else:
-            tables[absent] = self.default
+        tables[absent] = self._default_at(configurations[absent])
         return tables
+
+    def _default_at(self, configurations: NDArray[Any]) -> Numbers:
+        """Return the distributions that some configurations of the parents have if they do not occur.  # (row, x, class)"""
+        if isinstance(self.default, SparseCpt):
+            return self.default.at(configurations[:, self._kept])
+        return np.broadcast_to(self.default, (len(configurations), *self.default.shape))
+
+    @property
+    def _kept(self) -> list[int]:
+        """The columns of the parents that the default table has."""
+        assert isinstance(self.default, SparseCpt)
+        return [self.parents.index(p) for p in self.default.parents]
+
+    def probability(self, configurations: NDArray[Any], states: NDArray[Any]) -> Numbers:
+        """Return the probabilities of some states of x, each in one configuration of the parents.  # (row, class)"""
+        positions = self._positions(configurations)
+        if isinstance(self.default, SparseCpt):
+            result = self.default.probability(configurations[:, self._kept], states)
+        else:
+            result = self.default[states]
+        present = np.flatnonzero(positions >= 0)
+        found, some = positions[present], states[present]
+        rows = self.rows
+        result[present] = rows.probability(found, some, result[present]) if isinstance(rows, CompressedRows) else rows[found, some]
+        return result
 
     @property
     def levels(self) -> tuple[list[SparseCpt], Numbers]:
@@ -143,9 +169,9 @@ class ConditionalTable(ABC):
         """Yield the arrays that hold the probabilities."""
 
     @property
+    @abstractmethod
     def size(self) -> int:
-        """The number of probabilities."""
-        return sum(array.size for array in self.arrays())
+        """The number of probabilities, stored one by one or not."""
 
     @property
     def has_zeros(self) -> bool:
@@ -153,9 +179,9 @@ class ConditionalTable(ABC):
         return not all(array.all() for array in self.arrays())
 
     @property
+    @abstractmethod
     def smallest_positive(self) -> float:
-        """The smallest probability above zero."""
-        return min(_smallest_positive(array) for array in self.arrays())
+        """A positive number that is at most the smallest probability above zero."""
 
     @abstractmethod
     def at(self, configurations: Integers) -> Numbers:
@@ -216,6 +242,16 @@ class DenseConditional(ConditionalTable):
         """Yield the array."""
         yield self.array
 
+    @property
+    def size(self) -> int:
+        """The number of probabilities."""
+        return self.array.size
+
+    @property
+    def smallest_positive(self) -> float:
+        """The smallest probability above zero."""
+        return _smallest_positive(self.array)
+
     def at(self, configurations: Integers) -> Numbers:
         """Return the distributions of x in configurations of the feature parents.  # (row, x, class)"""
         return self._rows[tuple(configurations.T)] if self.parents else np.repeat(self._rows[None], len(configurations), axis=0)
@@ -261,10 +297,32 @@ class SparseConditional(ConditionalTable):
 
     cpt: SparseCpt
 
-    def arrays(self) -> Iterator[Numbers]:
-        """Yield the distributions in the configurations that occur, then the default."""
+    @property
+    def size(self) -> int:
+        """The number of probabilities in the configurations that occur, and of the default."""
         levels, last = self.cpt.levels
-        yield from (level.rows for level in levels if level.rows.size)
+        return (1 + sum(len(level.configurations) for level in levels)) * last.size
+
+    @property
+    def smallest_positive(self) -> float:
+        """A positive number that is at most the smallest probability above zero."""
+        levels, last = self.cpt.levels
+        smallest = _smallest_positive(last)
+        for level in reversed(levels):
+            if isinstance(level.rows, CompressedRows):
+                smallest = min(_smallest_positive(level.rows.values), _smallest_positive(level.rows.factors) * smallest)
+            else:
+                smallest = min(_smallest_positive(level.rows), smallest)
+        return smallest
+
+    def arrays(self) -> Iterator[Numbers]:
+        """Yield the distributions in the configurations that occur, or the numbers that give them, then the default."""
+        levels, last = self.cpt.levels
+        for level in levels:
+            rows = level.rows
+            yield from (
+                part for part in ((rows.values, rows.factors) if isinstance(rows, CompressedRows) else (rows,)) if part.size
+            )
         yield last
 
     def at(self, configurations: Integers) -> Numbers:
@@ -273,10 +331,10 @@ class SparseConditional(ConditionalTable):
 
     def probability(self, codes: Codes, rows: int) -> Numbers:
         """Return P(x | parents) of the codes of some rows, for each class if it is a parent or x itself.  # (row, class or 1)"""
-        tables = self.cpt.at(self.configurations(codes, rows))
+        configurations = self.configurations(codes, rows)
         if self.variable == CLASS:
-            return tables[..., 0]
-        return np.asarray(tables[np.arange(rows), np.asarray(codes[self.variable]).astype(np.int64)])
+            return self.cpt.at(configurations)[..., 0]
+        return self.cpt.probability(configurations, np.asarray(codes[self.variable]).astype(np.int64))
 
     def contexts(self, codes: Codes, rows: int) -> tuple[Numbers, Integers]:
         """Return the distributions of x that the rows need, and for each row the position of its own among them."""
@@ -304,7 +362,10 @@ class SparseConditional(ConditionalTable):
         """Yield the codes of the parents, and the distribution of x, one after the other."""
         levels, last = self.cpt.levels
         for level in levels:
-            for configuration, rows in zip(level.configurations.tolist(), level.rows, strict=True):
+            rows_of = level.rows
+            one_by_one = (level.at(row[None])[0] for row in level.configurations)
+            tables = one_by_one if isinstance(rows_of, CompressedRows) else rows_of
+            for configuration, rows in zip(level.configurations.tolist(), tables, strict=True):
                 yield from self._by_class(dict(zip(level.parents, configuration, strict=True)), rows)
         yield from self._by_class({}, last)
 

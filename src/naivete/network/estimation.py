@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers
 from naivete.counts.configurations import grouped_rows
 from naivete.counts.counts import Counts
+from naivete.counts.memory_budget import COMPRESSED_CELLS
 from naivete.counts.moments import Scatter
 from naivete.counts.tables import CountTable, DenseTable, SparseTable
+from naivete.network.compressed_estimation import Entries, compressed_cpt, entries_of
 from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.densities import Normal
 from naivete.network.network import Network, Structure
@@ -34,6 +36,9 @@ from naivete.network.smoothing import (
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["densities", "estimate", "marginal_tables"]
+
+COMPRESSION = 4
+"""How many times fewer numbers a table must have that stores only the states that occur."""
 
 ScatterChange = Callable[[Scatter], Scatter]
 """Changes the scatter of continuous features before densities are estimated from it."""
@@ -152,12 +157,26 @@ class _Estimator:
             self.sparse_cells[table.members] = cells
             self.counts.check_budget(self.sparse_cells)
 
+        entries = _few_entries(table, x, parents)
+        if entries is not None:
+            allow(entries.cells)
+            return compressed_cpt(entries, parents, self.smoothing, self.frequencies, self.total)
         configurations, n, features = table.by_parents(x, parents, allow)
         if isinstance(self.smoothing, Backoff):
             return _sparse_backoff(n, configurations, features, parents, self.smoothing.m)
         context = Context(marginal_distribution(n, 1), self.frequencies if n.shape[2] > 1 else np.ones(1), self.total)
         default = self.smoothing(np.zeros((1, *n.shape[1:])), 1, context)[0]
         return SparseCpt(configurations, self.smoothing(n, 1, context), default, features)
+
+
+def _few_entries(table: SparseTable, x: int, parents: Sequence[int]) -> Entries | None:
+    """Return the states of x that occur in each configuration, if only these should be stored; else None."""
+    largest = len(table.configurations) * table.card(x) * table.counts.shape[1]
+    if x == CLASS or CLASS not in parents or largest <= COMPRESSED_CELLS:
+        return None
+    entries = entries_of(table, x, parents)
+    cells = len(entries.configurations) * entries.counts.shape[1] * entries.card
+    return entries if cells > COMPRESSED_CELLS and COMPRESSION * entries.cells < cells else None
 
 
 def _sparse_backoff(
@@ -184,7 +203,7 @@ def _sparse_backoff(
     np.add.at(fewer, row_of, n)
     inner = np.ascontiguousarray(configurations[rows][:, kept])
     shorter = _sparse_backoff(fewer, inner, tuple(features[i] for i in kept), [p for p in parents if p != weakest], m)
-    return SparseCpt(configurations, discounted(n, m, shorter.rows[row_of], 1), shorter, features)
+    return SparseCpt(configurations, discounted(n, m, np.asarray(shorter.rows)[row_of], 1), shorter, features)
 
 
 def densities(counts: Counts, structure: Structure, scatter: ScatterChange | None = None) -> dict[int, Normal]:

@@ -15,6 +15,7 @@ from naivete.errors import ParameterError, quoted
 from naivete.variables import State
 
 __all__ = [
+    "DISCOUNT",
     "Backoff",
     "ClarkNiblett",
     "Context",
