@@ -284,6 +284,19 @@ def test_a_worker_of_another_version_is_refused_before_it_counts(
     assert not log.exists()
 
 
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [("('9.9', 'abc')", r"has naivete 9\.9 \(source files abc\)"), ("__import__('nowhere')", r"has no naivete, or another version \(No module")],
+)
+def test_workers_that_cannot_read_the_tasks_are_refused(
+    near: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, message: str
+) -> None:
+    monkeypatch.setattr("naivete.cases.dask.library._EXPRESSION", answer)
+    rows = DaskRows(pieces(files_of(rows_of(13, 30), tmp_path / "parts", 3)), ColumnRoles("y"), client=near)
+    with pytest.raises(ClusterError, match=message):
+        rows.fold(len, int.__add__)
+
+
 def test_versions_are_compared_by_their_source_files(tmp_path: Path) -> None:
     hashes = []
     for text in (b"a = 1\n", b"a = 1\r\n", b"a = 2\n"):

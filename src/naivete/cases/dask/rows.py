@@ -16,7 +16,7 @@ import distributed
 from distributed import Client, Future
 
 from naivete.cases.dask.clusters import ClusterError
-from naivete.cases.dask.library import library
+from naivete.cases.dask.library import check_workers, library
 from naivete.cases.dask.tasks import FrameSource, Graph, Job, Outcome, Report, merge_tasks, part_tasks
 from naivete.cases.files import START, Position, RepeatedRows
 from naivete.data.files import Files, KindError
@@ -118,6 +118,7 @@ class DaskRows(RepeatedRows):
 
     @cached_property
     def _workers(self) -> _Workers:
+        check_workers(self.client)
         return _Workers(self.client)
 
     @property

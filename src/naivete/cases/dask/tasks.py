@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import dask
 
 from naivete.cases.dask.clusters import ClusterError
-from naivete.cases.dask.library import Library, library, worker_address
+from naivete.cases.dask.library import Library, library, other_library, worker_address
 from naivete.data.files import Files, KindError, Piece
 from naivete.data.frames import table_of
 from naivete.data.labelled_table import ColumnRoles, LabelledTable
@@ -177,10 +177,7 @@ def _other_library(job: Job) -> ClusterError | None:
     """Return an error if this worker has another version of the library than the process that submitted the job."""
     if job.library is None or library() == job.library:
         return None
-    return ClusterError(
-        f"the worker {worker_address()} has {library()}, and the process that learns has {job.library}; install the same version "
-        "of naivete on all machines, and start the workers again"
-    )
+    return other_library(worker_address(), library(), job.library)
 
 
 def _count(job: Job, number: int, part: Any) -> Outcome:
