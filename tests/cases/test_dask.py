@@ -286,7 +286,10 @@ def test_a_worker_of_another_version_is_refused_before_it_counts(
 
 @pytest.mark.parametrize(
     ("answer", "message"),
-    [("('9.9', 'abc')", r"has naivete 9\.9 \(source files abc\)"), ("__import__('nowhere')", r"has no naivete, or another version \(No module")],
+    [
+        ("('9.9', 'abc')", r"has naivete 9\.9 \(source files abc\)"),
+        ("__import__('nowhere')", r"has no naivete, or another version \(No module"),
+    ],
 )
 def test_workers_that_cannot_read_the_tasks_are_refused(
     near: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, message: str

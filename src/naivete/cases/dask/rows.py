@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import queue
 import time
 import uuid
@@ -230,30 +232,47 @@ class _Wait:
                 yield finished
                 waiting, last = waiting - len(finished), time.monotonic()
                 self.workers.seen()
-            elif self.owner.client.status in ("closing", "closed"):
-                raise self._lost("the connection to the cluster was lost")
-            elif time.monotonic() - last > self.deadline:
-                raise self._stalled()
-            elif self.workers.lost(self.workers_deadline):
-                problem = f"all workers were lost, and no other has come for {self.workers_deadline:g} seconds"
-                raise self._lost(problem, _ADVICE.format("naivete.workers-deadline"))
+            else:
+                self._check(last)
+
+    def _check(self, last: float) -> None:
+        """Raise an error if there is no hope that a task will finish, or if none has finished since long before."""
+        if self.owner.client.status in ("closing", "closed"):
+            raise self._lost("the connection to the cluster was lost")
+        if time.monotonic() - last > self.deadline:
+            raise self._stalled()
+        if self.workers.lost(self.workers_deadline):
+            problem = f"all workers were lost, and no other has come for {self.workers_deadline:g} seconds"
+            raise self._lost(problem, _ADVICE.format("naivete.workers-deadline"))
 
     def _fetched(self, futures: Sequence[Future]) -> list[Any]:
         """Return the results of tasks that are finished."""
         if any(future.status == "cancelled" for future in futures):
             raise self._lost("the cluster dropped the work")
         try:
-            client = self.owner.client
-            return list(client.sync(client._gather, list(futures), callback_timeout=self.deadline))
+            return self._gathered(futures)
         except distributed.KilledWorker as error:
             problem = f"one task ended every worker that took it, perhaps for lack of memory: {error}"
             raise self._lost(problem, "give the workers more memory, or let them read fewer rows at a time (`memory=`)") from error
         except (distributed.TimeoutError, TimeoutError) as error:
             raise self._stalled() from error
+        except (concurrent.futures.CancelledError, asyncio.CancelledError) as error:
+            raise self._lost("the cluster dropped the work") from error
         except (ImportError, RuntimeError) as error:
             if isinstance(error, RuntimeError) and "deserialization" not in str(error):
                 raise
             raise self._lost(f"the cluster cannot read the work: {error}", "install the same naivete on all machines") from error
+
+    def _gathered(self, futures: Sequence[Future]) -> list[Any]:
+        """Return the results of tasks; those that were lost with their worker are computed again, and waited for as all others."""
+        client, start = self.owner.client, time.monotonic()
+        results = asyncio.run_coroutine_threadsafe(client._gather(list(futures)), client.loop.asyncio_loop)
+        try:
+            while not concurrent.futures.wait([results], _TICK).done:
+                self._check(start)
+            return list(results.result())
+        finally:
+            results.cancel()
 
     def _stalled(self) -> ClusterError:
         problem = f"no task has finished for {self.deadline:g} seconds; {_state(self.owner.client)}"
