@@ -174,9 +174,9 @@ class IncrementalMixin(LearningMixin):
 
         Parameters
         ----------
-        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features), or None
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features), default=None
             The cases as they were learned; if one was not learned, all are refused and nothing changes.
-        y : array-like of shape (n_rows,) or None
+        y : array-like of shape (n_rows,), default=None
             The classes with which they were learned.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             The weights with which they were learned.
