@@ -11,7 +11,6 @@ import numpy as np
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.estimator import check_fitted
-from naivete.classifiers.kept_file import kept_bytes, kept_of
 from naivete.classifiers.model_file import Model, model_bytes, read_model
 from naivete.classifiers.registry import BY_WORD, entry_of
 from naivete.encoding.encoder import Encoder
@@ -71,6 +70,8 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
 
     model = model_of(classifier)
     if counts:
+        from naivete.classifiers.kept_file import kept_bytes
+
         model = replace(model, optional={"counts": kept_bytes(classifier.kept_counts())})
     atomic_write(Path(path), model_bytes(model), overwrite=overwrite)
 
@@ -207,6 +208,8 @@ def _classifier(model: Model) -> NetworkClassifier:
         beside["cases_"] = _checked_cases(model.notes["cases"])
     more = classifier.more_of(model.more, model.network)
     if "counts" in model.optional:
+        from naivete.classifiers.kept_file import kept_of
+
         more["_kept"] = kept_of(model.optional["counts"], model.network, bool(model.notes["framed"]))
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), {**beside, **more})
 

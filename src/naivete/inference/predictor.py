@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,11 @@ from naivete.errors import DataError, NaiveteWarning, ResourceError, quoted, war
 from naivete.inference import elimination
 from naivete.inference.elimination import Codes, Elimination, log, missing_patterns
 from naivete.network.densities import Normal
-from naivete.network.joint_density import Joint, joint_of
 from naivete.network.network import Network
 from naivete.variables import CLASS
+
+if TYPE_CHECKING:
+    from naivete.network.joint_density import Joint
 
 __all__ = ["Predictor", "argmax_class", "fallback", "most_probable_class", "rows_without_evidence"]
 
@@ -181,6 +183,8 @@ class Predictor:
     @cached_property
     def _normal(self) -> Joint:
         """The joint normal density of the continuous features."""
+        from naivete.network.joint_density import joint_of
+
         return joint_of(self.network)
 
     def _add_density(self, joint: Numbers, codes: Codes, x: int, density: Normal, rows: Any) -> None:
