@@ -37,7 +37,9 @@ def positive(network: Network) -> Network:
             levels, last = cpt.levels
             mixed[v] = 0.7 * last + 0.3 / card
             for level in reversed(levels):
-                mixed[v] = SparseCpt(level.configurations, 0.7 * level.at(level.configurations) + 0.3 / card, mixed[v], level.parents)
+                mixed[v] = SparseCpt(
+                    level.configurations, 0.7 * level.at(level.configurations) + 0.3 / card, mixed[v], level.parents
+                )
         else:
             mixed[v] = 0.7 * cpt + 0.3 / card
     return Network(network.variables, network.parents, mixed, network.derived)
