@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory, without_continuous
+from naivete._kernels.dispatch import address, columns_struct, compiled, on_gpu, require_memory, without_continuous
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.threads import SERIAL, ranges, run_parallel, sum_private, threads
 from naivete.variables import Family
@@ -31,6 +31,10 @@ def scatter(codes: Codes, layout: Layout, weight: NDArray[np.int64] | None = Non
     [1, 1, 0, 1, 1, 3]
     """
     library, codes = compiled(), without_continuous(codes, layout.families)
+    if on_gpu(len(codes[0]) * len(layout.families)):
+        from naivete._kernels.device_counting import scatter_on_device
+
+        return scatter_on_device(codes, layout, weight)
     if library is None or layout.largest >= 1 << 32:
         return _scatter_numpy(codes, layout, weight)
     return _scatter_c(library, codes, layout, None if weight is None else np.ascontiguousarray(weight, np.int64))
@@ -123,6 +127,10 @@ def seen(columns: Codes) -> list[NDArray[np.bool_]]:
     [1, 3]
     """
     library = compiled()
+    if on_gpu(sum(map(len, columns))):
+        from naivete._kernels.device_counting import seen_on_device
+
+        return seen_on_device(columns)
     return _seen_numpy(columns) if library is None else _seen_c(library, columns)
 
 

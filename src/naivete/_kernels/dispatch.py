@@ -16,10 +16,10 @@ from naivete.errors import ParameterError
 
 __all__ = [
     *("Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "loaded", "require_memory", "tier", "use"),
-    "without_continuous",
+    *("on_gpu", "without_continuous"),
 ]
 
-Tier = Literal["c", "numpy"]
+Tier = Literal["c", "numpy", "gpu"]
 Codes = Sequence[NDArray[Any]]
 """One array for each variable, the class last: uint8, uint16 or uint32 of any stride; the largest code means missing.
 
@@ -29,12 +29,15 @@ _chosen: Tier | None = None
 
 
 def tier() -> Tier:
-    """Return which kernels are in use: "c" or "numpy"."""
+    """Return which kernels are in use: "c", "numpy" or "gpu"."""
     if _chosen is not None:
         return _chosen
     setting = os.environ.get("NAIVETE_KERNELS", "")
-    if setting not in ("", "c", "numpy"):
-        raise ParameterError(f"the environment variable NAIVETE_KERNELS is {setting!r}; set it to c or numpy, or unset it")
+    if setting not in ("", "c", "numpy", "gpu"):
+        raise ParameterError(f"the environment variable NAIVETE_KERNELS is {setting!r}; set it to c, numpy or gpu, or unset it")
+    if setting == "gpu":
+        _require_device()
+        return "gpu"
     if setting == "numpy":
         return "numpy"
     if loaded() is not None:
@@ -53,11 +56,20 @@ def use(tier: Tier) -> Iterator[None]:
     global _chosen
     if tier == "c" and loaded() is None:
         raise ParameterError("the compiled kernels are not installed; reinstall naivete with a C compiler")
+    if tier == "gpu":
+        _require_device()
     before, _chosen = _chosen, tier
     try:
         yield
     finally:
         _chosen = before
+
+
+def _require_device() -> None:
+    """Raise an error where the GPU tier cannot be used."""
+    from naivete._kernels.device import device
+
+    device()
 
 
 _P, _I, _D = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
@@ -118,8 +130,8 @@ def loaded() -> ctypes.CDLL | None:
 
 
 def compiled() -> ctypes.CDLL | None:
-    """Return the compiled library if it is in use, None if the NumPy kernels are."""
-    return loaded() if tier() == "c" else None
+    """Return the compiled library if it is in use, None if the NumPy kernels are; beside a GPU it is used where it is installed."""
+    return None if tier() == "numpy" else loaded()
 
 
 def address(array: NDArray[Any]) -> int:
@@ -146,6 +158,15 @@ def columns_struct(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
             raise TypeError(f"column {x} has codes of type {column.dtype}; they have to be uint8, uint16 or uint32")
     arrays = [c if c.flags.aligned else c.copy() for c in codes]
     return np.array([(address(c), c.strides[0], c.itemsize) for c in arrays], np.int64).reshape(-1, 3), arrays
+
+
+SMALL = 1 << 22
+"""Work of fewer elementary steps is done by the processor: it takes less time than copying the columns to a GPU."""
+
+
+def on_gpu(work: float) -> bool:
+    """Return whether the GPU tier is in use, and work of so many elementary steps is worth copying columns to the device."""
+    return work >= SMALL and tier() == "gpu"
 
 
 def without_continuous(codes: Codes, families: Iterable[Sequence[int]]) -> Codes:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,10 @@ from naivete._kernels.layout import Codes
 from naivete._kernels.sparse import SparsePlanes, sparse_gram, sparse_margins
 from naivete._kernels.threads import SERIAL, ranges, run_parallel, sum_private
 
-__all__ = ["Planes", "gram", "margins", "pack"]
+if TYPE_CHECKING:
+    from naivete._kernels.device_planes import DevicePlanes
+
+__all__ = ["AnyPlanes", "Planes", "gram", "margins", "pack"]
 
 WORD = 64
 
@@ -44,6 +47,9 @@ class Planes:
     bounds: NDArray[np.int64]
     first: NDArray[np.int64]
     counts: NDArray[np.int64]
+
+
+AnyPlanes: TypeAlias = "Planes | SparsePlanes | DevicePlanes"
 
 
 def pack(codes: Codes, cards: Sequence[int], missing: Sequence[bool], labels: NDArray[Any], classes: int) -> Planes:
@@ -181,10 +187,14 @@ class _ColumnGroup:
         return chunk
 
 
-def margins(planes: Planes | SparsePlanes) -> NDArray[np.int64]:
+def margins(planes: AnyPlanes) -> NDArray[np.int64]:
     """Return the number of set bits of each plane in each class.  # (class, plane)"""
     if isinstance(planes, SparsePlanes):
         return sparse_margins(planes)
+    if not isinstance(planes, Planes):
+        from naivete._kernels.device_planes import device_margins
+
+        return device_margins(planes)
     library = compiled()
     return _margins_numpy(planes) if library is None else _margins_c(library, planes)
 
@@ -209,15 +219,19 @@ def _margins_numpy(planes: Planes) -> NDArray[np.int64]:
     return totals
 
 
-def gram(planes: Planes | SparsePlanes, rows: slice, columns: slice) -> NDArray[np.int32]:
+def gram(planes: AnyPlanes, rows: slice, columns: slice) -> NDArray[np.int32]:
     """Return the number of rows of each class that two planes share, for each plane of `rows` and each plane of `columns`.
 
     Pairs whose second plane precedes the first may be left 0.  # (class, rows, columns)
     """
     if isinstance(planes, SparsePlanes):
         return sparse_gram(planes, rows, columns)
-    library, height = compiled(), len(planes.words)
+    library, height = compiled(), int(planes.first[-1])
     down, across = range(*rows.indices(height)), range(*columns.indices(height))
+    if not isinstance(planes, Planes):
+        from naivete._kernels.device_planes import device_gram
+
+        return device_gram(planes, down, across)
     return _gram_numpy(planes, down, across) if library is None else _gram_c(library, planes, down, across)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.counting import RowBlock
-from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory, without_continuous
+from naivete._kernels.dispatch import address, columns_struct, compiled, on_gpu, require_memory, without_continuous
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.threads import ranges, run_parallel
 from naivete.variables import CLASS
@@ -34,6 +34,10 @@ def gather(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: i
     [[11.0, 22.0], [31.0, 42.0], [1.0, 2.0]]
     """
     library, codes = compiled(), without_continuous(codes, layout.families)
+    if on_gpu(len(codes[0]) * len(layout.families)):
+        from naivete._kernels.device_counting import gather_on_device
+
+        return gather_on_device(codes, layout, values, classes)
     if library is None or max(layout.sizes, default=0) >= 1 << 32:
         return _gather_numpy(codes, layout, values, classes)
     return _gather_c(library, codes, layout, np.ascontiguousarray(values, np.float64), classes)

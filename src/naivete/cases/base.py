@@ -70,7 +70,7 @@ class Block:
             The parts.
         """
         matrix = row_major(self.codes[:-1])
-        if matrix is None:
+        if matrix is None or _kernels.on_gpu(matrix.size):
             return (self,)
         return (self._transposed(matrix, lo, hi) for lo, hi in parts_of(*matrix.shape))
 
@@ -79,8 +79,13 @@ class Block:
         return Block((*np.ascontiguousarray(matrix[lo:hi].T), self.codes[-1][lo:hi]), weight)
 
     def packed(
-        self, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool], classes: int
-    ) -> _kernels.Planes | _kernels.SparsePlanes:
+        self,
+        features: Sequence[int],
+        cards: Sequence[int],
+        has_missing: Sequence[bool],
+        classes: int,
+        rows: NDArray[np.intp] | None = None,
+    ) -> _kernels.AnyPlanes:
         """Return the bit planes of these features, with a plane "present" for those that have missing values.
 
         Parameters
@@ -93,12 +98,20 @@ class Block:
             Whether each of these features has missing values.
         classes : int
             The number of classes.
+        rows : ndarray or None, default=None
+            The positions of the rows that count, in increasing order; all by default.
 
         Returns
         -------
         Planes or SparsePlanes
             The bit planes, one bit for each row.
         """
+        if _kernels.on_gpu(len(self) * len(features) ** 2 // 2):
+            from naivete._kernels.device_planes import device_planes
+
+            return device_planes([self.codes[x] for x in features], cards, has_missing, self.codes[-1], classes, rows)
+        if rows is not None:
+            return self.take(rows).packed(features, cards, has_missing, classes)
         matrix = None if any(has_missing) else row_major(self.codes[:-1])
         plane_ones = None if matrix is None else few_ones(matrix, features, cards)
         if plane_ones is not None:

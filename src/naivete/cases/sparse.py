@@ -85,9 +85,16 @@ class SparseBlock(Block):
             yield Block((*self.stored.dense(lo, hi), labels[lo:hi]), weight)
 
     def packed(
-        self, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool], classes: int
-    ) -> _kernels.Planes | _kernels.SparsePlanes:
+        self,
+        features: Sequence[int],
+        cards: Sequence[int],
+        has_missing: Sequence[bool],
+        classes: int,
+        rows: NDArray[np.intp] | None = None,
+    ) -> _kernels.AnyPlanes:
         """Return the bit planes of these features: as lists of ones where these are few, else as bitmaps."""
+        if rows is not None:
+            return self.take(rows).packed(features, cards, has_missing, classes)
         plane_ones = PlaneOnes.of(self.stored, features, cards, has_missing)
         return (
             plane_ones.packed(self.codes[-1], classes)

@@ -218,12 +218,14 @@ class NetworkClassifier(
         >>> TAN().fit([["a", 1], ["b", 2], ["b", 1]], ["no", "yes", "yes"]).classes_.tolist()
         ['no', 'yes']
         """
+        from naivete._kernels.device import keep_on_device
         from naivete.classifiers.batches import KeptCases
 
-        cases, value_counts, counts = self.training_counts(X, y, sample_weight)
-        enough = self._value_counts_suffice(self._encoder())
-        kept = KeptCases(value_counts, None, cases.target, is_frame(X)) if enough else None
-        return self.fit_counts(counts, cases.classes, is_frame(X), len(cases), kept)
+        with keep_on_device():
+            cases, value_counts, counts = self.training_counts(X, y, sample_weight)
+            enough = self._value_counts_suffice(self._encoder())
+            kept = KeptCases(value_counts, None, cases.target, is_frame(X)) if enough else None
+            return self.fit_counts(counts, cases.classes, is_frame(X), len(cases), kept)
 
     def checked_encoder(self) -> Encoder:
         """Check the parameters that all classifiers share, and return the encoder to use.

@@ -163,7 +163,7 @@ def plane_counts(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel]
 
 def _packed(
     block: Block, grouped: Sequence[Group], classes: int
-) -> Iterator[tuple[int, int, _kernels.Planes | _kernels.SparsePlanes]]:
+) -> Iterator[tuple[int, int, _kernels.AnyPlanes]]:
     """Yield (limb, bit, planes of the rows whose weight has that bit), only once for rows without weights."""
     order = [x for group in grouped for x in group.features]
     cards = [group.card for group in grouped for _ in group.features]
@@ -171,11 +171,11 @@ def _packed(
     for q, limb in limbs(block.weight).items():
         bits = [0] if limb is None else [b for b in range(LIMB) if (limb >> b & 1).any()] or [0]
         for bit in bits:
-            rows = block if limb is None else block.take(np.flatnonzero(limb >> bit & 1))
-            yield q, bit, rows.packed(order, cards, has_missing, classes)
+            rows = None if limb is None else np.flatnonzero(limb >> bit & 1)
+            yield q, bit, block.packed(order, cards, has_missing, classes, rows)
 
 
-def _counted(q: int, bit: int, planes: _kernels.Planes | _kernels.SparsePlanes, wanted: Sequence[Panel]) -> PlaneCounts:
+def _counted(q: int, bit: int, planes: _kernels.AnyPlanes, wanted: Sequence[Panel]) -> PlaneCounts:
     def shifted(counts: NDArray[Any]) -> LimbSums:
         return {q: counts if bit == 0 else counts.astype(np.int64) << bit}
 

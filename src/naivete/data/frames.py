@@ -12,6 +12,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete import _kernels
+from naivete._kernels.dlpack import in_device_memory, tensor_of
 from naivete.data.records import LARGEST_EXACT, is_records, record_columns, records_of
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, quoted
@@ -41,7 +43,8 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
     Parameters
     ----------
     X : array-like, data frame, sparse matrix, Table, dict or list of dict
-        The data. Dicts map names to values, one row or a list of rows; a name that a row does not have is a missing value.
+        The data. An array on a GPU (of torch, CuPy or another library with DLPack) is copied to the host; its bytes are counted
+        where they are if the kernels for a GPU are in use. Dicts map names to values, one row or a list of rows; a name that a row does not have is a missing value.
     source : str, default="X"
         The name of the data in messages.
     only : collection of str or None, default=None
@@ -77,6 +80,10 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
         if X.ndim == 2 and X.dtype.kind in "biuf":
             return _from_sparse(X, source)
         X = X.toarray()
+    tensor = None
+    if not isinstance(X, np.ndarray) and in_device_memory(X):
+        tensor = tensor_of(X)
+        X = tensor.cpu().numpy()
     array = X if isinstance(X, np.ndarray) else as_array(X)
     if array.ndim != 2:
         raise DataError(f"{source}: expected rows and columns (2 dimensions), got {array.ndim}")
@@ -85,6 +92,10 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
     if finite and array.dtype.kind == "f" and array.size:
         for name, column in zip(names, columns, strict=True):
             _finite(name, column.values, source)
+    if tensor is not None and array.dtype == np.uint8 and columns and _kernels.tier() == "gpu":
+        from naivete._kernels.device import register_columns
+
+        register_columns([column.values for column in columns], tensor.T)
     return Table(columns, source=source, rows=len(array))
 
 

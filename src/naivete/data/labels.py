@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
+from naivete._kernels.dlpack import in_device_memory, tensor_of
 from naivete.data.frames import is_frame
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, NaiveteWarning, quoted, warn
@@ -56,6 +57,8 @@ def _check_length(labels: int, rows: int) -> None:
 
 
 def _label_array(y: Any) -> NDArray[Any]:
+    if in_device_memory(y):
+        return np.asarray(tensor_of(y).cpu().numpy())
     if hasattr(y, "to_pylist"):
         y = y.to_pylist()  # of pyarrow, whose arrays with missing values numpy does not accept
     if hasattr(y, "to_numpy"):
@@ -71,6 +74,8 @@ def checked_weights(sample_weight: Any, rows: int) -> Numbers | None:
     if sample_weight is None:
         return None
     try:
+        if in_device_memory(sample_weight):
+            sample_weight = tensor_of(sample_weight).cpu().numpy()
         weight = np.array(sample_weight, np.float64)
     except (TypeError, ValueError):
         raise DataTypeError(f"sample_weight={quoted(sample_weight)}: one number for each row is needed") from None
