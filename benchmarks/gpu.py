@@ -111,7 +111,7 @@ def hashes(folder: Path) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for name, X, y in tables(list(workloads.SPECS), folder):
         rng = np.random.default_rng(0)
-        weight = rng.choice([0.5, 1.0, 2.0, 3.7], len(y))
+        weight = rng.choice([0.5, 1.0, 2.0, 3.75], len(y))
         some = X if X.size < 5e7 else X[: int(5e7) // X.shape[1]]
         holes = some.astype(np.float32)
         holes[rng.random(some.shape, np.float32) < 0.03] = np.nan

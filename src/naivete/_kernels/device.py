@@ -33,7 +33,7 @@ ALIGNED = 128
 STAGED = 64 << 20
 """The bytes of page-locked memory through which columns are copied, twice."""
 
-STREAMED = 32 << 20
+STREAMED = 48 << 20
 """The bytes of a block of rows that is copied while the block before is counted."""
 
 SHARE = 0.4
@@ -261,7 +261,7 @@ def _fill(store: Any, columns: Codes, matrix: NDArray[np.uint8] | None, rows: sl
         step = max(1, STAGED // len(columns))
         for lo in range(0, count, step):
             part = matrix[rows.start + lo : min(rows.start + lo + step, rows.stop)]
-            store[:, lo : lo + len(part)] = copies.copied(part).T
+            _transpose(copies.copied(part), store[:, lo : lo + len(part)])
         return
     step = max(1, min(count, STAGED))
     height = max(1, STAGED // step)
@@ -270,6 +270,15 @@ def _fill(store: Any, columns: Codes, matrix: NDArray[np.uint8] | None, rows: sl
         for top in range(0, len(columns), height):
             some = [column[part_rows] for column in columns[top : top + height]]
             store[top : top + len(some), lo : lo + len(some[0])] = copies.copied(some)
+
+
+def _transpose(matrix: Any, columns: Any) -> None:
+    """Write the transposed matrix into columns on the device."""
+    kernels = fused()
+    if kernels is None:
+        columns.copy_(matrix.T)
+    else:
+        kernels.transpose(matrix, columns)
 
 
 def streamed_blocks(columns: Codes) -> Iterator[tuple[slice, Any]]:

@@ -105,6 +105,18 @@ class DevicePlanes:
         states = [[*range(1, card), *([255] if absent else [])] for card, absent in zip(self.cards, self.missing, strict=True)]
         return features, np.array([s for some in states for s in some], np.uint8)
 
+    def members_on(self, lines: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Return the line and the state of each plane, on the device, where the features are on these lines."""
+        key = lines.tobytes()
+        if key not in self._members_on:
+            features, states = self.members
+            self._members_on[key] = on_device(lines[features]), on_device(states)
+        return self._members_on[key]
+
+    @cached_property
+    def _members_on(self) -> dict[bytes, tuple[Any, Any]]:
+        return {}
+
     def parts(self) -> Iterator[RowCodes]:
         """Yield the codes in blocks of rows, which are kept on the device if all of them fit into its memory."""
         if self._parts:
@@ -224,11 +236,9 @@ def device_gram(planes: DevicePlanes, rows: range, columns: range) -> NDArray[np
     """Return the number of rows of each class that two planes share, as `planes.gram`.  # (class, rows, columns)"""
     torch, kernels = torch_module(), fused()
     total = torch.zeros((planes.classes, len(rows), len(columns)), dtype=torch.int32, device=device())
-    features, states = planes.members
     for part in planes.parts():
-        spans, members = part.spans(planes.classes), (on_device(part.lines[features]), on_device(states))
         add = _add_products if kernels is None else kernels.gram
-        add(part.codes, part.labels, spans, *members, rows, columns, total)
+        add(part.codes, part.labels, part.spans(planes.classes), *planes.members_on(part.lines), rows, columns, total)
     counts: NDArray[np.int32] = total.cpu().numpy()
     return counts
 

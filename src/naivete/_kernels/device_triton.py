@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import triton.language as tl
 from naivete._kernels.device import DeviceColumns, on_device
 from naivete._kernels.layout import Layout
 
-__all__ = ["gather", "gram", "permuted", "scatter"]
+__all__ = ["gather", "gram", "permuted", "scatter", "transpose"]
 
 TILE = 128
 """The number of planes that a program multiplies with as many others."""
@@ -48,6 +48,23 @@ def permuted(columns: DeviceColumns, positions: Any) -> Any:
         grid = (triton.cdiv(width, 1024), triton.cdiv(features, 16))
         _permute[grid](columns.pointers, positions, out, width, features, ROWS=1024, FEATURES=16, num_warps=8)
     return out
+
+
+@triton.jit
+def _transpose(matrix, rows, features, out, width, ROWS: tl.constexpr, FEATURES: tl.constexpr):
+    r = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    f = tl.program_id(1).to(tl.int64) * FEATURES + tl.arange(0, FEATURES)
+    inside = (r < rows)[:, None] & (f < features)[None, :]
+    codes = tl.load(matrix + r[:, None] * features + f[None, :], mask=inside)
+    tl.store(out + f[:, None] * width + r[None, :], tl.trans(codes), mask=tl.trans(inside))
+
+
+def transpose(matrix: Any, out: Any) -> None:
+    """Write a row-major matrix of bytes into columns that have a fixed distance.  # (row, column), (column, row)"""
+    rows, features = matrix.shape
+    if matrix.numel():
+        grid = (triton.cdiv(rows, 128), triton.cdiv(features, 64))
+        _transpose[grid](matrix, rows, features, out, out.stride(0), ROWS=128, FEATURES=64, num_warps=4)
 
 
 @triton.jit
@@ -108,25 +125,31 @@ def gram(
     rows, columns : the planes.
     total : the counts.  # (class, rows, columns)
     """
+    plan = _plan(rows, columns, tuple(spans if labels is None else spans[::2]), codes.device)  # sorted, or two classes at a time
+    for tiles, chunks, diagonal in plan:
+        _gram[len(tiles), len(chunks)](
+            *(codes, codes.shape[1], codes if labels is None else labels, lines, states, tiles, chunks),
+            *(total, rows.start, len(rows), columns.start, len(columns), len(total)),
+            SORTED=labels is None, DIAGONAL=diagonal, TILE=TILE, STEP=STEP, num_warps=WARPS, num_stages=STAGES,
+        )  # fmt: skip
+
+
+@lru_cache(64)
+def _plan(rows: range, columns: range, spans: tuple[tuple[int, int, int], ...], device: Any) -> list[tuple[Any, Any, bool]]:
+    """Return the tiles of pairs of planes and the chunks of positions, on the device: those of planes with themselves, and others."""
     high, wide = triton.cdiv(len(rows), TILE), triton.cdiv(len(columns), TILE)
     last_column = [columns.start + min(len(columns), (j + 1) * TILE) - 1 for j in range(wide)]
     tiles = [(i, j) for i in range(high) for j in range(wide) if last_column[j] >= rows.start + i * TILE]
-    if labels is not None:
-        spans = spans[::2]  # two classes at a time
     work = sum(last - first for _, first, last in spans)
     diagonal = [(i, j) for i, j in tiles if rows == columns and i == j]
     others = [(i, j) for i, j in tiles if rows != columns or i != j]
+    plan = []
     for some, is_diagonal in ((diagonal, True), (others, False)):
-        if not some or not work:
-            continue
-        length = triton.cdiv(triton.cdiv(work, _chunks(len(some), codes.device)), STEP) * STEP
-        chunks = [(c, lo, min(lo + length, last)) for c, first, last in spans for lo in range(first, last, length)]
-        _gram[len(some), len(chunks)](
-            *(codes, codes.shape[1], codes if labels is None else labels, lines, states),
-            *(on_device(np.array(numbers, np.int64)) for numbers in (some, chunks)),
-            *(total, rows.start, len(rows), columns.start, len(columns), len(total)),
-            SORTED=labels is None, DIAGONAL=is_diagonal, TILE=TILE, STEP=STEP, num_warps=WARPS, num_stages=STAGES,
-        )  # fmt: skip
+        if some and work:
+            length = triton.cdiv(triton.cdiv(work, _chunks(len(some), device)), STEP) * STEP
+            chunks = [(c, lo, min(lo + length, last)) for c, first, last in spans for lo in range(first, last, length)]
+            plan.append((*(on_device(np.array(numbers, np.int64)) for numbers in (some, chunks)), is_diagonal))
+    return plan
 
 
 def _chunks(tiles: int, device: Any) -> int:
