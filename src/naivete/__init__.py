@@ -16,6 +16,7 @@ from naivete.classifiers.registry import REGISTRY
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "_kernels.dispatch": ["use_kernels"],
     "errors": [
         "DataError",
         "DataTypeError",
@@ -86,6 +87,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from naivete._kernels.dispatch import use_kernels as use_kernels
     from naivete.cases import Block as Block
     from naivete.cases import MemoryCases as MemoryCases
     from naivete.classifiers.ande import *  # noqa: F403

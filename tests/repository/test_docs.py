@@ -23,6 +23,7 @@ from tests import LONG, ROOT
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 
+NEEDS_GPU = 'use_kernels("gpu")'  # tests/_kernels/test_gpu.py runs it where torch is installed
 NEEDS_SPARK = "from spark_recipe"  # tests/cases/test_spark_recipe.py runs the recipe
 pytestmark = pytest.mark.skipif(not (ROOT / "dev.py").exists(), reason="the pages are those of a checkout")
 
@@ -100,7 +101,7 @@ def test_page_runs(page: Path, here: Path, capsys: pytest.CaptureFixture[str]) -
     space = {"__name__": "docs", **what_the_reader_has(page)}
     printed = ""
     for language, text in blocks(page):
-        if language == "python" and NEEDS_SPARK not in text:
+        if language == "python" and NEEDS_SPARK not in text and NEEDS_GPU not in text:
             run_python(text, space, page)
         elif language == "" and page.name in RUN:
             printed = "".join([run_command(words, capsys) for words in command_lines(text)])

@@ -14,7 +14,7 @@ NAIVETE_KERNELS selects one (`numpy`, `c` or `gpu`); by default C is used if the
 
 from naivete._kernels.counting import scatter, seen
 from naivete._kernels.descent import descend
-from naivete._kernels.dispatch import on_gpu, tier, use
+from naivete._kernels.dispatch import compiled, on_gpu, tier, use, use_kernels
 from naivete._kernels.layout import ArrayLayout, Codes, FamilyArray, Layout
 from naivete._kernels.planes import AnyPlanes, Planes, gram, margins, pack
 from naivete._kernels.prediction import gather, log_sum_exp, posterior
@@ -29,6 +29,7 @@ __all__ = [
     "Layout",
     "Planes",
     "SparsePlanes",
+    "compiled",
     "descend",
     "gather",
     "gram",
@@ -44,4 +45,5 @@ __all__ = [
     "threads",
     "tier",
     "use",
+    "use_kernels",
 ]

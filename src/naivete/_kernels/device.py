@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.column_blocks import row_major_matrix
-from naivete._kernels.dispatch import Codes
+from naivete._kernels.dispatch import Codes, device_setting
 from naivete._kernels.dlpack import torch_module
 from naivete._kernels.threads import run_parallel
 from naivete.errors import ParameterError, ResourceError
 
 __all__ = [
-    *("ALIGNED", "DeviceColumns", "columns_on_device", "device", "device_name", "fits", "fused", "in_row_blocks", "keep_on_device", "on_device"),
+    *(
+        "ALIGNED",
+        "DeviceColumns",
+        "columns_on_device",
+        "device",
+        "device_name",
+        "fits",
+        "fused",
+        "in_row_blocks",
+        "keep_on_device",
+        "on_device",
+    ),
     *("is_kept", "padded_store", "register_columns", "streamed_blocks"),
 ]
 
 T = TypeVar("T")
 
 ALIGNED = 128
-"""Columns on the device begin at multiples of this many bytes, and have a multiple of this many rows, so that they are read fast."""
+"""Columns on the device begin at multiples of this many bytes and have a multiple of this many rows: they are read fast so."""
 
 STAGED = 64 << 20
 """The bytes of page-locked memory through which columns are copied, twice."""
@@ -58,15 +69,15 @@ def _device_of(name: str) -> Any:
     except RuntimeError as error:
         first_line = str(error).splitlines()[0]
         raise ParameterError(
-            f"the environment variable NAIVETE_DEVICE is {name!r}, which torch cannot use: {first_line}; set it to cuda, "
-            "cuda:0, cuda:1, ... or cpu, or unset it"
+            f"torch cannot use the device {name!r}: {first_line}; choose cuda, cuda:0, cuda:1, ... or cpu by NAIVETE_DEVICE or "
+            "use_kernels('gpu', device=...)"
         ) from error
     return chosen
 
 
 def device() -> Any:
-    """Return the torch device of the GPU tier: NAIVETE_DEVICE, by default the first CUDA device."""
-    return _device_of(os.environ.get("NAIVETE_DEVICE", "").strip())
+    """Return the torch device of the GPU tier: as of `use_kernels`, else NAIVETE_DEVICE, by default the first CUDA device."""
+    return _device_of(device_setting())
 
 
 def device_name() -> str:
@@ -269,7 +280,8 @@ def _fill(store: Any, columns: Codes, matrix: NDArray[np.uint8] | None, rows: sl
         part_rows = slice(rows.start + lo, min(rows.start + lo + step, rows.stop))
         for top in range(0, len(columns), height):
             some = [column[part_rows] for column in columns[top : top + height]]
-            store[top : top + len(some), lo : lo + len(some[0])] = copies.copied(some)
+            source = some[0][None] if len(some) == 1 else some
+            store[top : top + len(some), lo : lo + len(some[0])] = copies.copied(source)
 
 
 def _transpose(matrix: Any, columns: Any) -> None:
@@ -323,13 +335,20 @@ class _Copies:
         event.synchronize()
         shape = len(source), *source[0].shape
         staged = buffer[: int(np.prod(shape))].view(shape)
-        array, step = staged.numpy(), max(1, -(-len(source) // 32))
+        array = staged.numpy()
+        pieces = max(1, 32 // len(source))  # of each row of the array, where it has few
+        tasks: list[tuple[Any, slice]] = [
+            (i, slice(p * shape[1] // pieces, (p + 1) * shape[1] // pieces)) for i in range(len(source)) for p in range(pieces)
+        ]
+        if isinstance(source, np.ndarray) and len(source) > 32:
+            bounds = np.linspace(0, len(source), 33).astype(int)
+            tasks = [(slice(lo, hi), slice(None)) for lo, hi in pairwise(bounds.tolist())]
 
-        def fill(lo: int) -> None:
-            for i in (slice(lo, lo + step),) if isinstance(source, np.ndarray) else range(lo, min(len(source), lo + step)):
-                array[i] = source[i]
+        def fill(task: Any) -> None:
+            rows, columns = task
+            array[rows, columns] = source[rows, columns] if isinstance(source, np.ndarray) else source[rows][columns]
 
-        run_parallel(fill, range(0, len(source), step), array.size)
+        run_parallel(fill, tasks, array.size)
         tensor = self._sent(staged)
         event.record(_copy_stream())
         return tensor

@@ -23,8 +23,8 @@ from naivete._kernels.device import (
     padded_store,
     streamed_blocks,
 )
-from naivete._kernels.dlpack import torch_module
 from naivete._kernels.device_counting import scatter_on_device
+from naivete._kernels.dlpack import torch_module
 from naivete._kernels.layout import Codes, Layout
 
 __all__ = ["DevicePlanes", "device_gram", "device_margins", "device_planes"]
@@ -243,9 +243,7 @@ def device_gram(planes: DevicePlanes, rows: range, columns: range) -> NDArray[np
     return counts
 
 
-def _add_products(
-    codes: Any, labels: Any, spans: Any, lines: Any, states: Any, rows: range, columns: range, total: Any
-) -> None:
+def _add_products(codes: Any, labels: Any, spans: Any, lines: Any, states: Any, rows: range, columns: range, total: Any) -> None:
     """Add the products of the planes of each class, some positions at a time; the arguments are those of `device_triton.gram`."""
     torch = torch_module()
     height = max(1, len(rows) + len(columns))

@@ -92,7 +92,7 @@ def _gram(
     for k in range(first, last, STEP):
         places = (tl.multiple_of(k, STEP) + steps)[None, :]
         a = (tl.load(codes + starts_a + places) == state_a) ^ observed_a
-        if DIAGONAL:
+        if DIAGONAL:  # noqa: SIM108
             b = a
         else:
             b = (tl.load(codes + starts_b + places) == state_b) ^ observed_b
@@ -111,9 +111,7 @@ def _gram(
         tl.atomic_add(cells + height * breadth, two, mask=inside & (rows < last_rows)[:, None], sem="relaxed")
 
 
-def gram(
-    codes: Any, labels: Any, spans: Any, lines: Any, states: Any, rows: range, columns: range, total: Any
-) -> None:
+def gram(codes: Any, labels: Any, spans: Any, lines: Any, states: Any, rows: range, columns: range, total: Any) -> None:
     """Add the number of positions of each class that two planes share; pairs whose second plane precedes the first may be left out.
 
     Parameters
@@ -136,7 +134,7 @@ def gram(
 
 @lru_cache(64)
 def _plan(rows: range, columns: range, spans: tuple[tuple[int, int, int], ...], device: Any) -> list[tuple[Any, Any, bool]]:
-    """Return the tiles of pairs of planes and the chunks of positions, on the device: those of planes with themselves, and others."""
+    """Return tiles of pairs of planes with chunks of positions, on the device: of planes with themselves, and of others."""
     high, wide = triton.cdiv(len(rows), TILE), triton.cdiv(len(columns), TILE)
     last_column = [columns.start + min(len(columns), (j + 1) * TILE) - 1 for j in range(wide)]
     tiles = [(i, j) for i in range(high) for j in range(wide) if last_column[j] >= rows.start + i * TILE]
@@ -224,7 +222,7 @@ def _scatter_many(
         rows = tl.multiple_of(lo, ROWS) + tl.arange(0, ROWS)
         inside = rows < count
         cells = _cells(pointers, members, strides, first, last, rows, inside, ROWS)
-        if WEIGHTED:
+        if WEIGHTED:  # noqa: SIM108
             weights = tl.load(weight + rows, mask=inside, other=0)
         else:
             weights = tl.full((ROWS,), 1, tl.int64)
@@ -260,7 +258,7 @@ def scatter(columns: DeviceColumns, layout: Layout, weight: Any) -> Any:
 def _family_arrays(layout: Layout, last: int | None) -> tuple[Any, ...]:
     """Return members, strides, bounds of the members of each family, and offsets of the tables with their end, on the device."""
     bounds, flat, strides, offsets, _ = layout.struct(last).members
-    return tuple(on_device(array) for array in (flat, strides, bounds, np.append(offsets, layout.size)))
+    return tuple(on_device(np.asarray(array)) for array in (flat, strides, bounds, np.append(offsets, layout.size)))
 
 
 @triton.jit

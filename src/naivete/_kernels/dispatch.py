@@ -15,7 +15,20 @@ from numpy.typing import NDArray
 from naivete.errors import ParameterError
 
 __all__ = [
-    *("Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "loaded", "require_memory", "tier", "use"),
+    *(
+        "Codes",
+        "Struct",
+        "Tier",
+        "address",
+        "columns_struct",
+        "compiled",
+        "loaded",
+        "require_memory",
+        "device_setting",
+        "tier",
+        "use",
+        "use_kernels",
+    ),
     *("on_gpu", "without_continuous"),
 ]
 
@@ -26,6 +39,7 @@ Codes = Sequence[NDArray[Any]]
 A continuous variable has a float64 array instead, nan where missing."""
 
 _chosen: Tier | None = None
+_chosen_device: str | None = None
 
 
 def tier() -> Tier:
@@ -63,6 +77,54 @@ def use(tier: Tier) -> Iterator[None]:
         yield
     finally:
         _chosen = before
+
+
+@contextmanager
+def use_kernels(tier: Tier, device: str | None = None) -> Iterator[None]:
+    """Select the kernels that count and predict, for the body of a with statement, in all threads.
+
+    All kernels give the same models and predictions, to the last bit.
+
+    Parameters
+    ----------
+    tier : {"c", "numpy", "gpu"}
+        "c" for the compiled kernels, "numpy" for those without a compiler, "gpu" for a GPU by torch (`naivete[gpu]`).
+    device : str or None, default=None
+        The device of torch for "gpu", such as "cuda" or "cuda:1"; by default the environment variable NAIVETE_DEVICE, else the
+        first CUDA device.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Raises
+    ------
+    ParameterError
+        If the kernels are not installed or there is no such device.
+
+    Examples
+    --------
+    >>> from naivete import NaiveBayes, use_kernels
+    >>> with use_kernels("numpy"):
+    ...     model = NaiveBayes().fit([["a"], ["b"]], [0, 1])
+    """
+    global _chosen_device
+    if tier not in ("c", "numpy", "gpu"):
+        raise ParameterError(f"tier={tier!r}: choose 'c', 'numpy' or 'gpu'")
+    if device is not None and tier != "gpu":
+        raise ParameterError(f"device={device!r}: only the kernels 'gpu' run on a device")
+    before, _chosen_device = _chosen_device, device
+    try:
+        with use(tier):
+            yield
+    finally:
+        _chosen_device = before
+
+
+def device_setting() -> str:
+    """Return the name of the chosen device: of `use_kernels`, else of NAIVETE_DEVICE, else empty."""
+    return _chosen_device or os.environ.get("NAIVETE_DEVICE", "").strip()
 
 
 def _require_device() -> None:

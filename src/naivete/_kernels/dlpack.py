@@ -8,7 +8,7 @@ from typing import Any
 
 from naivete.errors import ParameterError
 
-__all__ = ["in_device_memory", "tensor_of", "torch_module"]
+__all__ = ["host_copy", "in_device_memory", "tensor_of", "torch_module"]
 
 
 @cache
@@ -26,6 +26,11 @@ def in_device_memory(array: object) -> bool:
     """Return whether an array of another library is in the memory of a device, as its DLPack method says."""
     place = getattr(array, "__dlpack_device__", None)
     return place is not None and int(place()[0]) not in (1, 3)  # 1 and 3: ordinary and page-locked memory of the host
+
+
+def host_copy(array: Any) -> Any:
+    """Return a NumPy copy of an array in the memory of a device; anything else as it is."""
+    return tensor_of(array).cpu().numpy() if in_device_memory(array) else array
 
 
 def tensor_of(array: Any) -> Any:

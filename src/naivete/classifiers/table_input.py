@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from naivete._kernels.dlpack import host_copy, in_device_memory
 from naivete.classifiers.parameters import check_budget
 from naivete.data.frames import as_array, is_frame, table_of
 from naivete.data.records import is_records, record_of
@@ -122,6 +123,7 @@ class TableInputMixin:
         if min_rows:
             _check_size(table)
         values, weight = class_labels(y, len(table)), None
+        sample_weight = host_copy(sample_weight)
         if not min_rows and sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
             table, values, sample_weight = table.take(slice(0)), values[:0], None  # all rows of the batch have weight zero
         if len(table):
@@ -133,7 +135,7 @@ class TableInputMixin:
 
     def _checked(self, X: Any, *, min_rows: int) -> Any:
         """Check X by scikit-learn's rules for arrays, unless it is a frame, whose columns are checked one by one."""
-        if is_frame(X):
+        if is_frame(X) or in_device_memory(X):
             return X
         array = as_array(X) if isinstance(X, (list, tuple)) else X  # keeps the types of mixed text and numbers
         if _is_plain_array(array, min_rows):

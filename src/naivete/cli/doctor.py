@@ -23,6 +23,7 @@ _OPTIONAL = {
     "polars": "data frames",
     "matplotlib": "plots",
     "dask": "distributed counting",
+    "torch": "counting on a GPU",
 }
 
 
@@ -40,6 +41,7 @@ def run(args: Namespace) -> int:
         "optional": {name: _version(name) for name in _OPTIONAL},
     }
     report["kernels"], report["threads"] = _kernels()
+    report["device"] = _device(report["kernels"]["tier"])
     report["checks"] = _checks()
     report["well"] = all(report["needed"].values()) and all(outcome == "passed" for outcome in report["checks"].values())
     say(*([json_text(report)] if args.json else _lines(report)))
@@ -74,6 +76,20 @@ def _kernels() -> tuple[dict[str, str], int | str]:
     return {"tier": tier, "why": why}, threads
 
 
+def _device(tier: str) -> str:
+    """Return the name of the GPU that counts, or why none does."""
+    from naivete._kernels.device import device_name
+    from naivete.errors import ParameterError
+
+    if _version("torch") is None:
+        return "none: torch is not installed"
+    try:
+        name = device_name()
+    except ParameterError as error:
+        return f"none: {error}"
+    return name if tier == "gpu" else f"{name}; not used: set NAIVETE_KERNELS=gpu to count on it"
+
+
 def _checks() -> dict[str, str]:
     """Return the outcome of every check, by name."""
     checks = {
@@ -100,10 +116,15 @@ def _counts_agree() -> bool:
     codes = [rng.integers(0, 3, 1000).astype(np.uint8) for _ in range(4)]
     layout = Layout(((0, 1, -1), (2, -1)), (3, 3, 3, 3))
     results = []
-    for tier in ("numpy", *(["c"] if _kernels.tier() == "c" else [])):
+    for tier in ("numpy", *(["c"] if _kernels.compiled() is not None else [])):
         with _kernels.use(tier):  # type: ignore[arg-type]
             counts = scatter(codes, layout)
             results.append((counts, gather(codes, layout, np.log(counts + 1.0), 3)))
+    if _kernels.tier() == "gpu":
+        from naivete._kernels.device_counting import gather_on_device, scatter_on_device
+
+        counts = scatter_on_device(codes, layout, None)
+        results.append((counts, gather_on_device(codes, layout, np.log(counts + 1.0), 3)))
     equal = all(np.array_equal(a, b) for result in results for a, b in zip(result, results[0], strict=True))
     return equal and int(results[0][0].sum()) == 2 * len(codes[0])
 
@@ -146,6 +167,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
         **{name: version or f"not installed (optional: {_OPTIONAL[name]})" for name, version in report["optional"].items()},
         "kernels": f"{report['kernels']['tier']}: {report['kernels']['why']}",
         "threads": report["threads"],
+        "device": report["device"],
         **{f"check: {name}": outcome for name, outcome in report["checks"].items()},
     }
     width = max(map(len, lines))

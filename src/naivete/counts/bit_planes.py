@@ -161,9 +161,7 @@ def plane_counts(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel]
     return reduce(PlaneCounts.merged, (_counted(*part, wanted) for part in _packed(block, grouped, classes)))
 
 
-def _packed(
-    block: Block, grouped: Sequence[Group], classes: int
-) -> Iterator[tuple[int, int, _kernels.AnyPlanes]]:
+def _packed(block: Block, grouped: Sequence[Group], classes: int) -> Iterator[tuple[int, int, _kernels.AnyPlanes]]:
     """Yield (limb, bit, planes of the rows whose weight has that bit), only once for rows without weights."""
     order = [x for group in grouped for x in group.features]
     cards = [group.card for group in grouped for _ in group.features]

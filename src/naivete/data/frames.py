@@ -44,7 +44,8 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
     ----------
     X : array-like, data frame, sparse matrix, Table, dict or list of dict
         The data. An array on a GPU (of torch, CuPy or another library with DLPack) is copied to the host; its bytes are counted
-        where they are if the kernels for a GPU are in use. Dicts map names to values, one row or a list of rows; a name that a row does not have is a missing value.
+        where they are if the kernels for a GPU are in use. Dicts map names to values, one row or a list of rows; a name that a row
+        does not have is a missing value.
     source : str, default="X"
         The name of the data in messages.
     only : collection of str or None, default=None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
-from naivete._kernels.dlpack import in_device_memory, tensor_of
+from naivete._kernels.dlpack import host_copy
 from naivete.data.frames import is_frame
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, NaiveteWarning, quoted, warn
@@ -57,8 +57,7 @@ def _check_length(labels: int, rows: int) -> None:
 
 
 def _label_array(y: Any) -> NDArray[Any]:
-    if in_device_memory(y):
-        return np.asarray(tensor_of(y).cpu().numpy())
+    y = host_copy(y)
     if hasattr(y, "to_pylist"):
         y = y.to_pylist()  # of pyarrow, whose arrays with missing values numpy does not accept
     if hasattr(y, "to_numpy"):
@@ -74,9 +73,7 @@ def checked_weights(sample_weight: Any, rows: int) -> Numbers | None:
     if sample_weight is None:
         return None
     try:
-        if in_device_memory(sample_weight):
-            sample_weight = tensor_of(sample_weight).cpu().numpy()
-        weight = np.array(sample_weight, np.float64)
+        weight = np.array(host_copy(sample_weight), np.float64)
     except (TypeError, ValueError):
         raise DataTypeError(f"sample_weight={quoted(sample_weight)}: one number for each row is needed") from None
     if weight.ndim == 0:
