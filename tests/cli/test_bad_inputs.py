@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from benchmarks.wide_job import sampled
 
 from naivete.data.files import write
 from naivete.data.generated import led7
@@ -113,6 +114,30 @@ def test_c2_signals_end_it_and_leave_nothing(tmp_path: Path, number: signal.Sign
     assert [p.name for p in tmp_path.iterdir()] == ["led.csv"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["hc", "joined"])
+def test_c2_an_interrupted_search_on_a_wide_table_leaves_nothing(tmp_path: Path, model: str) -> None:
+    X, y = sampled(1000, 300)
+    lines = [",".join([*(f"s{code}" for code in row), f"c{label}"]) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    data = tmp_path / "wide.csv"
+    data.write_text("\n".join([",".join([*(f"x{i}" for i in range(300)), "class"]), *lines, ""]))
+    words = ["fit", str(data), "--target", "class", "--model", model, "--out", str(tmp_path / "m.nvt"), "--progress"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", REPORTING, *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    lines_read = iter(process.stderr.readline, b"")
+    assert any(b"of the work" in line for line in lines_read)  # it is at work
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert out == b""
+    assert b"naivete: interrupted" in err
+    assert b"Traceback" not in err
+    assert [p.name for p in tmp_path.iterdir()] == ["wide.csv"]
+
+
 def test_c2_an_interrupted_save_leaves_no_file(run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -169,6 +194,14 @@ def test_c4_replacing_needs_force(run: Run, weather: Path, model: Path, small_de
     assert old.read_text() == "old"
     assert run(*words, "--force").code == 0
     assert old.read_bytes() != b"old"
+
+
+def test_an_estimate_of_a_long_work_is_printed_before_it(run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("naivete.classifiers.costs.NOTICE_SECONDS", 0.0)
+    ran = run("fit", weather, "--target", "play", "--model", "hc", "--out", weather.with_name("m.nvt"))
+    assert ran.code == 0
+    assert ran.err.startswith("naivete: note: HillClimb on ")
+    assert " takes about 0 s and 0 MB (an estimate, within a factor of three for most tables); cheaper: max_steps=" in ran.err
 
 
 HOSTILE = 'name,"evil\x1b[31m",play\n"=cmd|calc","\x1b]0;x\x07",+no\n@sum,"two\nlines",-yes\n'

@@ -97,6 +97,30 @@ def test_lines_of_passes(capsys: pytest.CaptureFixture[str], clock: Clock) -> No
     ]
 
 
+def test_lines_and_a_bar_of_the_work_of_a_learner(
+    capsys: pytest.CaptureFixture[str], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pass_progress("fit", wanted=True) as report:
+        for now, share in [(4, 0.1), (6, 0.25), (7, 0.5)]:
+            clock.now = now
+            report.learned(share)  # type: ignore[attr-defined]
+        clock.now = 12
+        report(7, 50, 100)
+    assert capsys.readouterr().err.splitlines() == [
+        "naivete: fit: about 25% of the work",
+        "naivete: fit: about 50% of the work, pass 7: 50 of 100 rows (4 rows per second)",
+    ]
+    pytest.importorskip("rich")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    with pass_progress("fit") as report:
+        report.learned(0.25)  # type: ignore[attr-defined]
+        report(7, 50, 100)
+    assert "about 25% of the work, pass 7: 50 of 100 rows" in terminal.getvalue()
+
+
 def test_lines_where_the_number_of_rows_is_not_known(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
     shares = iter([0.0, 0.25, 1.0])
     with pass_progress("fit", wanted=True, share=lambda: next(shares)) as report:

@@ -112,7 +112,7 @@ def test_edges_tested_in_parts_give_the_same_graph(monkeypatch: pytest.MonkeyPat
 def test_a_graph_that_exceeds_the_budget_is_refused_before_the_work() -> None:
     training = cases_of([2] * 30, [[0, 1] * 10] * 29 + [[0, 0, 1, 1] * 5])
     counts = Counts(training, budget=100_000)
-    with pytest.raises(ResourceError, match=r"PC on \d+ variables keeps about .* bytes .* raise `budget=`"):
+    with pytest.raises(ResourceError, match=r"PC on \d+ features keeps about .* bytes .* raise `budget=`"):
         edges_at_once(counts, 30, "PC")
     assert counts.passes <= 1
 

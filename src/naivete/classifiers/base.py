@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from naivete.classifiers.categorical_attributes import CategoricalAttributesMixin
 from naivete.classifiers.class_weights import ClassWeight, ClassWeightMixin
+from naivete.classifiers.costs import CostMixin
 from naivete.classifiers.decision_scores import DecisionScoresMixin
 from naivete.classifiers.default_encoder import DefaultEncoderMixin
 from naivete.classifiers.documentation import complete_docstring
@@ -47,6 +48,7 @@ __all__ = ["NetworkClassifier"]
 class NetworkClassifier(
     DefaultEncoderMixin,
     ClassWeightMixin,
+    CostMixin,
     DecisionScoresMixin,
     FromCasesMixin,
     IncrementalMixin,
@@ -332,6 +334,7 @@ class NetworkClassifier(
 
         try:
             if structure is None:
+                self._announce_cost(counts)
                 network, learned = self._learn(counts)
             else:
                 network, learned = self._reestimated(counts, structure)

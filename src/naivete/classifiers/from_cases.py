@@ -80,7 +80,8 @@ class FromCasesMixin(LearningMixin):
             A Dask client, the address of a scheduler, or "local" for a cluster on this machine; by default none, except for a Dask
             DataFrame.
         progress : callable or None, default=None
-            A function that is called after each part with the pass, the rows done in it, and the number of rows.
+            A function that is called after each part with the pass, the rows done in it, and the number of rows. If it has a method
+            `learned`, that is called with the share of the work that is done, from 0 to 1, by learners that can estimate it.
         then : callable or None, default=None
             A function that is called with the fitted classifier before the checkpoint is removed, for instance to save it.
         **reading : object
@@ -126,6 +127,7 @@ class FromCasesMixin(LearningMixin):
             self._check_weighted_labels(variables[-1].states)
             encoded = encode_rows(rows, variables, missing, encoder.unseen)
             counts = Counts(encoded, budget=allowed, known=known, passes=first_pass + int(value_counts is not None))
+            counts.effort.report = getattr(progress, "learned", None)
             kept, count = None, getattr(rows, "count", None) or 0
             if value_counts is not None:
                 count = value_counts.rows

@@ -17,6 +17,7 @@ from naivete.variables import Name
 
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
+    from naivete.learners.costs import Cost
     from naivete.learners.hidden.hidden_naive import LearnedHidden
     from naivete.network.smoothing import Prior
 
@@ -58,6 +59,8 @@ class JoinedNaive(NetworkClassifier):
 
     saved_attributes = ("groups_",)
 
+    _cheaper = "search='forward', fewer features (InfoAS selects them), or TAN"
+
     def __init__(
         self,
         *,
@@ -77,6 +80,11 @@ class JoinedNaive(NetworkClassifier):
         self.search = search
         self.accept_ties = accept_ties
         self.max_joined = max_joined
+
+    def _cost(self, counts: Counts, **known: Any) -> Cost | None:  # noqa: ARG002
+        from naivete.learners.costs import cost_of, size_of
+
+        return cost_of("fssj" if self.search == "forward" else "bsej", size_of(counts))
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.joined.search import bsej_groups, fssj_groups, joined_naive_on

@@ -15,6 +15,7 @@ from naivete.network.network import Network
 
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
+    from naivete.learners.costs import Cost
     from naivete.learners.feature_selection import Learner
     from naivete.network.smoothing import Prior
 
@@ -49,6 +50,8 @@ class SelectiveNaive(NetworkClassifier):
 
     saved_attributes = ("selected_",)
 
+    _cheaper = "fewer features, or InfoAS, which needs one pass for each selected feature"
+
     def __init__(
         self,
         *,
@@ -64,6 +67,11 @@ class SelectiveNaive(NetworkClassifier):
             smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
         )
         self.random_state = random_state
+
+    def _cost(self, counts: Counts, **known: Any) -> Cost | None:  # noqa: ARG002
+        from naivete.learners.costs import cost_of, size_of
+
+        return cost_of("naive-as", size_of(counts))
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.naive_as import naive_on_selected, naive_selection
@@ -154,6 +162,8 @@ class K2AS(Selecting):
     ([0], ['out'])
     """
 
+    _cheaper = "fewer features, or InfoAS, which needs one pass for each selected feature"
+
     def __init__(
         self,
         *,
@@ -177,6 +187,11 @@ class K2AS(Selecting):
         self.criterion = criterion
         self.max_parents = max_parents
         self.random_state = random_state
+
+    def _cost(self, counts: Counts, **known: Any) -> Cost | None:  # noqa: ARG002
+        from naivete.learners.costs import cost_of, size_of
+
+        return cost_of("k2-as", size_of(counts))
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.feature_selection import network_on_selected

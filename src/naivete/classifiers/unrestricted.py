@@ -17,6 +17,7 @@ from naivete.variables import CLASS, Name
 
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
+    from naivete.learners.costs import Cost
     from naivete.network.smoothing import Prior
 
 __all__ = ["CB", "K2", "PC", "HillClimb"]
@@ -54,6 +55,8 @@ class K2(NetworkClassifier):
     ['out']
     """
 
+    _cheaper = "fewer features (InfoAS selects them), or KDB"
+
     def __init__(
         self,
         *,
@@ -73,6 +76,11 @@ class K2(NetworkClassifier):
         self.order = order
         self.max_parents = max_parents
         self.criterion = criterion
+
+    def _cost(self, counts: Counts, **known: Any) -> Cost | None:  # noqa: ARG002
+        from naivete.learners.costs import cost_of, size_of
+
+        return cost_of("k2", size_of(counts))
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.k2 import k2
@@ -135,6 +143,8 @@ class HillClimb(NetworkClassifier):
     (-1,)
     """
 
+    _cheaper = "max_steps=, fewer features (InfoAS selects them), or K2"
+
     def __init__(
         self,
         *,
@@ -158,6 +168,11 @@ class HillClimb(NetworkClassifier):
         self.tabu = tabu
         self.max_steps = max_steps
         self.class_root = class_root
+
+    def _cost(self, counts: Counts, **known: Any) -> Cost | None:  # noqa: ARG002
+        from naivete.learners.costs import cost_of, size_of
+
+        return cost_of("hc", size_of(counts), tabu=self.tabu, max_steps=self.max_steps)
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.hill_climb import hill_climb
@@ -203,6 +218,8 @@ class CB(NetworkClassifier):
     ['out']
     """
 
+    _cheaper = "max_order=0, fewer features (InfoAS selects them), or K2"
+
     def __init__(
         self,
         *,
@@ -232,6 +249,14 @@ class CB(NetworkClassifier):
         self.partial_order = partial_order
         self.max_order = max_order
         self.max_parents = max_parents
+
+    def _cost(self, counts: Counts, **known: Any) -> Cost | None:
+        from naivete.learners.costs import cost_of, size_of
+
+        return cost_of("cb", size_of(counts), max_order=self.max_order, **known)
+
+    def _probe(self, counts: Counts) -> dict[str, Any]:
+        return _dependent(counts, self.test, self.alpha)
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.cb import cb
@@ -270,6 +295,8 @@ class PC(NetworkClassifier):
     ['out']
     """
 
+    _cheaper = "max_order=1, a smaller alpha=, fewer features (InfoAS selects them), or K2"
+
     def __init__(
         self,
         *,
@@ -292,7 +319,23 @@ class PC(NetworkClassifier):
         self.max_order = max_order
         self.max_parents = max_parents
 
+    def _cost(self, counts: Counts, **known: Any) -> Cost | None:
+        from naivete.learners.costs import cost_of, size_of
+
+        return cost_of("pc", size_of(counts), max_order=self.max_order, **known)
+
+    def _probe(self, counts: Counts) -> dict[str, Any]:
+        return _dependent(counts, self.test, self.alpha)
+
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.pc import pc
 
         return pc(counts, **self._arguments()), {}
+
+
+def _dependent(counts: Counts, test: Any, alpha: float) -> dict[str, Any]:
+    """Return the share of dependent pairs, from a sample."""
+    from naivete.counts.independence import statistic_of
+    from naivete.learners.costs import dependent_share
+
+    return {"dependent": dependent_share(counts, statistic_of(test), alpha)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import sys
@@ -69,7 +70,7 @@ def _print_error(line: str) -> None:
 
 @contextmanager
 def notes() -> Iterator[None]:
-    """Print the warnings of the body as notes, each once."""
+    """Print the warnings of the body, and messages of the library's logger, as notes, each once."""
     printed: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -77,10 +78,34 @@ def notes() -> Iterator[None]:
             printed.add(str(message))
             note(in_options(str(message)))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = show
-        yield
+    handler = _Notes()
+    logger = logging.getLogger("naivete")
+    logger.addHandler(handler)
+    propagates, logger.propagate = logger.propagate, False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = show
+            yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagates
+
+
+class _Notes(logging.Handler):
+    """Prints messages of the library's logger as notes, one for each model and file: its estimates of time are never the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.printed: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message, unless one with the same beginning was printed."""
+        text = record.getMessage()
+        beginning = text.partition(" takes ")[0]
+        if beginning not in self.printed:
+            self.printed.add(beginning)
+            note(in_options(text))
 
 
 def note_unseen(data: str, rounds: str) -> None:

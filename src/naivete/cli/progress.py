@@ -69,11 +69,7 @@ def pass_progress(task: str, *, wanted: bool = False, share: Callable[[], float]
     with bar:
         bar_id = bar.add_task(escaped(task), total=1.0, step="")
 
-        def update(number: int, done: int, total: int | None) -> None:
-            text = pace.text(number, done, total)
-            bar.update(bar_id, total=None if pace.part is None else 1.0, completed=pace.part or 0.0, step=text)
-
-        yield update
+        yield _PassBar(bar, bar_id, pace)
 
 
 @contextmanager
@@ -143,6 +139,7 @@ class _Pace:
         self.number = self.done = self.speed = 0
         self.started = self.last = time.monotonic()
         self.part: float | None = None
+        self.work: float | None = None  # the share of the work of a learner that is done, where it is known
 
     def text(self, number: int, done: int, total: int | None) -> str:
         """Return the text to show when `done` of `total` rows of a pass are done."""
@@ -154,6 +151,9 @@ class _Pace:
         self.speed = round(done / seconds)
         self.part = min(1.0, done / total) if total else self.share() if self.share is not None else None
         rows = f"pass {number}: {_rows(done, total)}"
+        if self.work is not None:
+            self.part = self.work
+            return f"about {self.work:.0%} of the work, {rows}"
         if self.part is None:
             return rows
         read = "" if total else f", {self.part:.0%} of the bytes"
@@ -183,6 +183,24 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+class _PassBar:
+    """Progress of passes as a bar: of the rows of a pass, or of the work of a learner where that is known."""
+
+    def __init__(self, bar: Any, task: Any, pace: _Pace) -> None:
+        self.bar, self.task, self.pace = bar, task, pace
+
+    def __call__(self, number: int, done: int, total: int | None) -> None:
+        """Report that `done` of `total` rows of a pass are done."""
+        text = self.pace.text(number, done, total)
+        completed = self.pace.part
+        self.bar.update(self.task, total=None if completed is None else 1.0, completed=completed or 0.0, step=text)
+
+    def learned(self, share: float) -> None:
+        """Report the share of the work of a learner that is done."""
+        self.pace.work = share
+        self.bar.update(self.task, total=1.0, completed=share)
+
+
 class _PassLines:
     """Progress of passes as lines on standard error, one every few seconds."""
 
@@ -195,6 +213,13 @@ class _PassLines:
         if self.pace.last - self.printed >= INTERVAL:
             self.printed = self.pace.last
             print(f"naivete: {self.task}: {text} ({self.pace.speed:,} rows per second)", file=sys.stderr, flush=True)
+
+    def learned(self, share: float) -> None:
+        """Report the share of the work of a learner that is done."""
+        self.pace.work, now = share, time.monotonic()
+        if now - self.printed >= INTERVAL:
+            self.printed = now
+            print(f"naivete: {self.task}: about {share:.0%} of the work", file=sys.stderr, flush=True)
 
 
 def _terminal() -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.codes import Bools, Integers, Numbers
 from naivete.cases.base import Block
+from naivete.counts.effort import table_units
 from naivete.counts.memory_budget import DENSE_CELLS, occurring_bytes
 from naivete.counts.tables import DenseStack, SparseStack, TableStack
 from naivete.variables import CLASS, Family, family
@@ -91,6 +92,7 @@ def _pass(
     layout = _kernels.ArrayLayout(some, counts.cards([*counts.features, CLASS]))
     members = {int(i): family(*families[i]) for i in sparse}
     flat, configurations = counts.flat_tables(layout, {f: counts.cards(f) for f in members.values()})
+    counts.effort.add(table_units(len(dense) + len(sparse), counts.rows or counts.total))
     for start, end in _runs(forms[dense]):
         shape = forms[dense[start]].astype(np.int64).tolist()
         stack: NDArray[Any] = flat[layout.offsets[start] : layout.offsets[end - 1] + layout.sizes[end - 1]]

@@ -19,6 +19,7 @@ from naivete.counts.arranged_tables import DENSE_ROWS, arranged_tables
 from naivete.counts.block_counts import TableCounts, merge_table_counts, table_counts
 from naivete.counts.budget import BUDGET
 from naivete.counts.configurations import ConfigurationCounts
+from naivete.counts.effort import Effort
 from naivete.counts.memory_budget import DENSE_CELLS
 from naivete.counts.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
 from naivete.counts.pair_passes import count_pairs, known_pairs
@@ -57,6 +58,8 @@ class Counts:
     ----------
     passes : int
         The number of passes over the rows.
+    effort : Effort
+        How much of the work of the learner is done, shared by all counts of the same rows.
     variables : tuple of Variable
         The variables, the class last.
     dependence : ndarray of shape (n_features, n_features) or None
@@ -82,6 +85,7 @@ class Counts:
         self.variables: Variables = cases.variables
         self.budget = budget
         self._passes = [passes]
+        self.effort = Effort()
         self._cards = tuple([v.card for v in cases.variables])
         self.dependence: Numbers | None = None
         self.relevance: Numbers | None = None
@@ -114,6 +118,7 @@ class Counts:
         """
         counts = Counts(cases, budget=self.budget, known=known)
         counts._passes = self._passes
+        counts.effort = self.effort
         return counts
 
     def only(self, features: Sequence[int]) -> Counts:

@@ -57,6 +57,8 @@ class Trials:
         parents = self.parents_of(list(selected), new)
         structure = {CLASS: (), **dict.fromkeys(self.train.features, ()), **selected, **parents}
         network = estimate(self.train, structure, self.smoothing, prior=self.prior)
+        rows = self.test.rows or self.test.total
+        self.train.effort.add(len(new) * (2 * rows * self.train.cards([CLASS])[0] + 2e4))
         return parents, self._accuracy.correct(network, list(selected), new)
 
     def removals(self, selected: Sequence[int]) -> tuple[Fraction, list[Fraction]]:

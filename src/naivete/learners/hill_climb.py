@@ -13,6 +13,7 @@ from naivete._kernels.codes import Integers, Numbers
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.family_scores import FamilyScores
 from naivete.counts.scores import Score, score_of
+from naivete.learners.costs import check_kept_bytes
 from naivete.learners.k2 import class_last
 from naivete.learners.parameters import checked_count, checked_flag, checked_integer
 from naivete.network.estimation import estimate
@@ -24,6 +25,8 @@ __all__ = ["climbed", "hill_climb"]
 
 Truths = NDArray[np.bool_]
 _WORD = (1 << 64) - 1
+MATRIX_BYTES = 60
+"""About how many bytes the search takes for each pair of variables: gains, arcs, ancestors, and what is computed from them."""
 
 
 def hill_climb(
@@ -248,6 +251,8 @@ def climbed(
 ) -> dict[int, tuple[int, ...]]:
     """Return the best structure that hill climbing finds, starting without arcs."""
     variables = [CLASS, *informative_features(scores.counts)]
+    kept = MATRIX_BYTES * len(variables) ** 2
+    check_kept_bytes(scores.counts, "HillClimb", kept, "the gains of all arcs", "use fewer features (see InfoAS)")
     search = _Search(scores, variables, len(variables) if max_parents is None else max_parents, class_root)
     score = best_score = 0.0
     best, remaining = search.arcs.copy(), tabu

@@ -10,7 +10,7 @@ import numpy as np
 from naivete._kernels.codes import Bools, Integers, Numbers
 from naivete.counts.counts import Counts
 from naivete.counts.independence import EnoughCases, Independence
-from naivete.errors import ResourceError
+from naivete.learners.costs import check_kept_bytes
 from naivete.learners.partial_graph import PartialGraph, Separators
 
 __all__ = ["edges_at_once", "most_tests", "remove_edges"]
@@ -201,12 +201,7 @@ def edges_at_once(counts: Counts, variables: int, learner: str) -> int:
     variables : the number of variables of the graph.
     learner : the name of the learner, for the message.
     """
-    pairs = variables * (variables - 1) // 2
-    needed = PAIR_BYTES * pairs
-    if 2 * needed > counts.budget:
-        raise ResourceError(
-            f"{learner} on {variables:,} variables keeps about {needed:,} bytes for their {pairs:,} pairs, and the budget is "
-            f"{counts.budget:,} bytes, half of which is for tables; leave out features with little information about the class "
-            "(see `relevance_` of NaiveBayes), or raise `budget=`"
-        )
+    needed = PAIR_BYTES * variables * (variables - 1) // 2
+    advice = "leave out features with little information about the class (see `relevance_` of NaiveBayes)"
+    check_kept_bytes(counts, learner, needed, "the graph of all pairs", advice)
     return max(1, (counts.budget // 2 - needed) // TEST_BYTES)

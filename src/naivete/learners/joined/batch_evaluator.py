@@ -21,7 +21,7 @@ from naivete.learners.joined.terms import FACTOR, STEPS, Group, Move, term_of
 from naivete.network.smoothing import Lidstone, prior_probabilities, smoothing_of
 from naivete.variables import CLASS
 
-__all__ = ["BatchEvaluator", "batch_evaluator"]
+__all__ = ["MOVE_BYTES", "BatchEvaluator", "batch_evaluator"]
 
 MOVE_BYTES = 600
 """About how many bytes a change takes as a Python object, with its place in lists and dictionaries."""

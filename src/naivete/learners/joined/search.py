@@ -8,7 +8,8 @@ from math import prod
 from typing import Any
 
 from naivete.counts.counts import Counts, informative_features
-from naivete.learners.joined.batch_evaluator import batch_evaluator
+from naivete.learners.costs import check_kept_bytes
+from naivete.learners.joined.batch_evaluator import MOVE_BYTES, batch_evaluator
 from naivete.learners.joined.evaluator import MoveEvaluator
 from naivete.learners.joined.terms import NO_MOVE, Group, Move, chain
 from naivete.learners.parameters import checked_count, checked_flag
@@ -123,11 +124,13 @@ def _searched(
     most_moves: int,
 ) -> list[Group]:
     """Make the best move until no case is wrong, or no move is better than none (with `accept_ties`, as good)."""
+    check_kept_bytes(counts, "JoinedNaive", MOVE_BYTES * most_moves, "all changes of its features", "use fewer features")
     evaluator = batch_evaluator(counts, smoothing, prior, most_moves)
     if evaluator is None:
         return _evaluated_in_full(MoveEvaluator(counts, smoothing, prior), groups, moves_of, accept_ties)
     evaluator.start(groups)
     while (moves := moves_of(groups)) and (move := evaluator.best(moves, accept_ties)) is not None:
+        counts.effort.add(len(moves) * (3 * (counts.rows or counts.total) + 2000))
         evaluator.apply(move)
         groups = move.applied(groups)
     return groups
