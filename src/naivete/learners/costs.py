@@ -24,6 +24,8 @@ __all__ = ["Cost", "Size", "check_kept_bytes", "cost_of", "dependent_share", "si
 
 SCORED, TESTED = 3000, 4500
 """How many units a table takes besides being counted: to be scored, and to be tested."""
+NEGLIGIBLE_BYTES = 1 << 14
+"""What a learner keeps is not limited up to so many bytes."""
 SAMPLED_PAIRS = 2000
 """How many pairs of columns are tested for the share of dependent ones."""
 
@@ -90,11 +92,11 @@ def cost_of(learner: str, size: Size, *, dependent: float = 0.1, **parameters: A
         scored = 2.4 * pairs if learner == "cb" else 0.0
         return _of_tables(tests + scored, rows, TESTED, 0, (300 if learner == "pc" else 800) * n * n)
     if learner in ("naive-as", "k2-as"):
-        rounds = 2 * sqrt(n) if learner == "naive-as" else sqrt(n) / 2
+        rounds = 3 * sqrt(n) if learner == "naive-as" else sqrt(n)
         return _of_rows(rounds * n * (rows * classes + 2e4), n * rows * classes * 4 + 2e6)
     cells = float(np.mean(size.cards)) ** 2 * classes
     if learner == "fssj":
-        return _of_rows(72 * n * (3 * rows + 5000), 72 * n * (600 + 16 * cells))
+        return _of_rows(72 * n * (3 * rows + 12000), 72 * n * (600 + 16 * cells))
     return _of_rows(n / 7 * pairs * (3 * rows + 2000), 2 * pairs * (600 + 16 * cells))
 
 
@@ -141,7 +143,7 @@ def check_kept_bytes(counts: Counts, learner: str, needed: int, kept: str, advic
     kept : what they are for.
     advice : what to do, besides a larger budget.
     """
-    if 2 * needed > counts.budget:
+    if needed > NEGLIGIBLE_BYTES and 2 * needed > counts.budget:
         raise ResourceError(
             f"{learner} on {len(counts.features):,} features keeps about {needed:,} bytes for {kept}, and the budget is "
             f"{counts.budget:,} bytes, half of which is for tables; {advice}, or raise `budget=`"
