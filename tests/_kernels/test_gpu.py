@@ -174,7 +174,7 @@ def test_streamed_blocks_are_kept_for_the_next_panel(monkeypatch: pytest.MonkeyP
     from naivete._kernels import device
     from naivete._kernels.device_planes import device_planes
 
-    monkeypatch.setattr(device, "STREAMED", 7 * 256)
+    monkeypatch.setattr(device, "STREAMED", (7 * 256, 7 * 256))
     monkeypatch.setattr(device, "SMALLEST_BLOCK", 128)
     X, y = table(3000)
     codes, labels = [X[:, j] for j in range(7)], y.astype(np.uint8)

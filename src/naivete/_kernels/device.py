@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,8 +43,11 @@ ALIGNED = 128
 STAGED = 64 << 20
 """The bytes of page-locked memory through which columns are copied, twice."""
 
-STREAMED = 48 << 20
-"""The bytes of a block of rows that is copied while the block before is counted."""
+STREAMED = 16 << 20, 64 << 20
+"""The smallest and the largest number of bytes of a block of rows that is copied while the block before is counted."""
+
+BLOCKS = 8
+"""Into how many such blocks a table is divided, if these sizes allow it."""
 
 SHARE = 0.4
 """The share of the free memory of the device that the columns of a table may take; the rest is for sorted copies and counts."""
@@ -296,7 +298,9 @@ def _transpose(matrix: Any, columns: Any) -> None:
 def streamed_blocks(columns: Codes) -> Iterator[tuple[slice, Any]]:
     """Yield the rows of each block of columns of bytes, and its codes on the device, copied while earlier blocks are processed."""
     rows, matrix = len(columns[0]), row_major_matrix(columns) if len(columns) > 1 else None
-    step = min(max(ALIGNED, -(-rows // ALIGNED) * ALIGNED), max(SMALLEST_BLOCK, STREAMED // len(columns) // ALIGNED * ALIGNED))
+    smallest, largest = STREAMED
+    size = min(max(smallest, rows * len(columns) // BLOCKS), largest)
+    step = max(SMALLEST_BLOCK, -(-size // len(columns) // ALIGNED) * ALIGNED)
     for lo in range(0, rows, step):
         part = slice(lo, min(lo + step, rows))
         store = padded_store(len(columns), part.stop - lo)
@@ -336,18 +340,16 @@ class _Copies:
         shape = len(source), *source[0].shape
         staged = buffer[: int(np.prod(shape))].view(shape)
         array = staged.numpy()
-        pieces = max(1, 32 // len(source))  # of each row of the array, where it has few
-        tasks: list[tuple[Any, slice]] = [
-            (i, slice(p * shape[1] // pieces, (p + 1) * shape[1] // pieces)) for i in range(len(source)) for p in range(pieces)
-        ]
-        if isinstance(source, np.ndarray) and len(source) > 32:
-            bounds = np.linspace(0, len(source), 33).astype(int)
-            tasks = [(slice(lo, hi), slice(None)) for lo, hi in pairwise(bounds.tolist())]
 
-        def fill(task: Any) -> None:
+        def fill(task: tuple[Any, slice]) -> None:
             rows, columns = task
             array[rows, columns] = source[rows, columns] if isinstance(source, np.ndarray) else source[rows][columns]
 
+        tasks: list[tuple[Any, slice]]
+        if isinstance(source, np.ndarray) and len(source) > 1:
+            tasks = [(rows, slice(None)) for rows in _pieces(len(source), 32)]
+        else:
+            tasks = [(i, part) for i in range(len(source)) for part in _pieces(shape[1], max(1, 32 // len(source)))]
         run_parallel(fill, tasks, array.size)
         tensor = self._sent(staged)
         event.record(_copy_stream())
@@ -362,6 +364,15 @@ class _Copies:
         current.wait_stream(stream)
         tensor.record_stream(current)
         return tensor
+
+
+def _pieces(count: int, pieces: int) -> list[slice]:
+    """Return ranges of about the same length that cover `range(count)`.
+
+    >>> _pieces(5, 2)
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    return [slice(i * count // pieces, (i + 1) * count // pieces) for i in range(pieces)]
 
 
 def _unchecked_tensor(array: NDArray[np.uint8]) -> Any:

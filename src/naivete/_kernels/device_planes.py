@@ -122,9 +122,11 @@ class DevicePlanes:
         if self._parts:
             yield from self._parts
             return
-        parts, fit = [], fits(self.columns)
+        parts: list[RowCodes] = []
+        fit: bool | None = None
         streamed = not is_kept(self.columns) and self.classes <= FEW_CLASSES and all(c.dtype == np.uint8 for c in self.columns)
         for part in self._streamed() if streamed else in_row_blocks(self.columns, self._part):
+            fit = fits(self.columns) if fit is None else fit  # after the first copy has begun
             if fit:
                 parts.append(part)
             yield part
@@ -136,8 +138,9 @@ class DevicePlanes:
 
     def _streamed(self) -> Iterator[RowCodes]:
         """Yield blocks of rows that are copied while earlier blocks are counted."""
-        labels = columns_on_device(self.columns[-1:])
+        labels = None
         for rows, store in streamed_blocks(self.columns[:-1]):
+            labels = labels or columns_on_device(self.columns[-1:])
             part = self._labels(labels.lines[0][0][0], rows)
             yield RowCodes(store, np.arange(len(store)), part, (0, store.shape[1]))
 
