@@ -46,7 +46,7 @@ STAGED = 64 << 20
 STREAMED = 16 << 20, 64 << 20
 """The smallest and the largest number of bytes of a block of rows that is copied while the block before is counted."""
 
-BLOCKS = 8
+BLOCKS = 6
 """Into how many such blocks a table is divided, if these sizes allow it."""
 
 SHARE = 0.4
@@ -434,9 +434,16 @@ def _rows_that_fit(codes: Codes) -> int:
     width = sum(1 if codes[i].dtype == np.uint8 else 4 for i in _absent(codes))
     if not width:
         return len(codes[0]) or 1
+    if width * len(codes[0]) <= _all_memory(chosen) // 16:  # asking for the free memory takes half a millisecond
+        return len(codes[0]) or 1
     free, _ = torch.cuda.mem_get_info(chosen)
     unused = torch.cuda.memory_reserved(chosen) - torch.cuda.memory_allocated(chosen)
     return max(SMALLEST_BLOCK, int(SHARE * (free + unused)) // max(1, width))
+
+
+@cache
+def _all_memory(chosen: Any) -> int:
+    return int(torch_module().cuda.get_device_properties(chosen).total_memory)
 
 
 def _release() -> None:
