@@ -28,7 +28,7 @@ from naivete.inference import spectrum_prediction
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
 from naivete.learners import spectrum_weights
 from naivete.learners.spectrum import SpectrumSettings, spectrum
-from naivete.learners.spectrum_structures import family_request
+from naivete.learners.spectrum_structures import bin_information, columns_of, family_request, main_plan
 from naivete.learners.weighting import mixture_shares, temperature
 from naivete.storage.packed import packed
 from naivete.variables import Variable
@@ -315,6 +315,21 @@ def test_cut_points_of_few_cases_are_learned_out_of_fold(monkeypatch: pytest.Mon
         posterior, _ = SpectrumPredictor(spectrum(counts, settings)).posterior(fresh, np.zeros(columns, bool))
         spread.append(posterior[:, 1].std())
     assert spread[0] < spread[1]
+
+
+@pytest.mark.parametrize("noise", [0, 40])
+def test_among_many_columns_of_noise_parents_are_significant(noise: int) -> None:
+    rng = np.random.default_rng(3)
+    codes = [rng.integers(0, 4, 200).astype(np.uint8) for _ in range(6 + noise)]
+    codes[1] = np.where(rng.random(200) < 0.8, codes[0], codes[1]).astype(np.uint8)
+    labels = (np.isin(codes[0] + codes[2], (1, 3, 6)) ^ (rng.random(200) < 0.1)).astype(np.uint8)
+    variables = (*(Variable(f"x{i}", tuple(range(4))) for i in range(6 + noise)), Variable("class", (0, 1)))
+    counts = Counts(MemoryCases(variables, Block((*codes, labels)), np.zeros(6 + noise, bool)))
+    columns = columns_of(counts)
+    _, parents = main_plan(columns, *bin_information(counts, columns), 5)
+    arcs = {frozenset((x, y)) for x, chosen in enumerate(parents) for y in chosen}
+    assert frozenset((0, 1)) in arcs
+    assert (len(arcs) <= 4) == bool(noise), "few columns have all arcs"
 
 
 def test_features_with_too_many_states_for_trees_are_left_to_the_structures(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from naivete.cases.views import transformed_cases
 from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, TreeRequest, context_counts
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
+from naivete.counts.significance import significant_dependence, significant_features
 from naivete.encoding.discretization import mdl
 from naivete.network.spectrum import Bins, Member
 from naivete.variables import CLASS, Variable, Variables
@@ -35,6 +36,11 @@ __all__ = [
 
 PAIR_BINS = 8
 """The number of intervals of a numeric feature when all pairs of features are counted."""
+CASES_PER_PAIR = 4
+FEW = 0.4
+"""With fewer cases for each pair of features and a smaller share of significant features, only significant dependences are used."""
+SIGNIFICANT = 0.05
+"""The share of features without information among the significant ones, and the probability that any pair is so by chance."""
 MEMBER_BINS = (4, 24)
 """The fewest and the most intervals of a numeric feature in a member."""
 
@@ -123,12 +129,22 @@ def binned_counts(counts: Counts, bins: Bins, variables: Variables, *, missing_a
 
 
 def bin_information(counts: Counts, columns: Columns) -> tuple[Numbers, Numbers]:
-    """Return I(X; C) of every feature and I(X; Y | C) of every pair in bits, with few bins and without their bias."""
+    """Return I(X; C) of every feature and I(X; Y | C) of every pair in bits, with few bins and without their bias.
+
+    Among many pairs some seem to depend on each other by chance, and weights that are fitted to the same cases cannot reveal it. So
+    where there are few cases for each pair and most features carry no information, as noise does, I(X; Y | C) is zero unless it is
+    significant.
+    """
     bins = columns.equal_frequency(PAIR_BINS, 0.0)
     states = [int(table[-1]) + bool(missing) for table, missing in zip(bins, counts.cases.has_missing, strict=True)]
     variables = (*(Variable(x, tuple(range(card))) for x, card in enumerate(states)), counts.variables[CLASS])
     view = binned_counts(counts, bins, variables, missing_as_state=True)
-    return relevance(view, bias="corrected"), dependence(view, bias="corrected")
+    bits, pair_bits = relevance(view, bias="corrected"), dependence(view, bias="corrected")
+    number = len(columns.informative)
+    pairs = number * (number - 1) // 2
+    if CASES_PER_PAIR * pairs > view.total and len(significant_features(view, columns.informative, SIGNIFICANT)) < FEW * number:
+        pair_bits = significant_dependence(view, pair_bits, SIGNIFICANT / pairs)
+    return bits, pair_bits
 
 
 Parents = tuple[tuple[int, ...], ...]
