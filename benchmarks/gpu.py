@@ -21,7 +21,7 @@ from naivete import KDB, TAN, NaiveBayes, _kernels, model_hash
 from naivete._kernels import dispatch
 from naivete._kernels.device import columns_on_device, device_name, keep_on_device
 from naivete._kernels.device_planes import device_gram, device_planes
-from naivete._kernels.dlpack import torch_module
+from naivete._kernels.dispatch import torch_module
 
 WIDE = (1_000_000, 2_000)
 

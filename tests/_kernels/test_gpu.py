@@ -190,14 +190,14 @@ def test_streamed_blocks_are_kept_for_the_next_panel(monkeypatch: pytest.MonkeyP
 
 def test_arrays_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Features, labels and weights may be arrays of other libraries on the device; the features are not copied to it again."""
-    from naivete._kernels import device, dlpack
+    from naivete._kernels import device, dispatch
 
     X, y = table(640)
     weight = np.arange(1.0, 641)
     expected = model_hash(KDB().fit(X, y, weight))
     if DEVICE == "cpu":  # tensors that claim to be on a GPU
         monkeypatch.setattr(torch.Tensor, "__dlpack_device__", lambda self: (2, 0))
-        monkeypatch.setattr(dlpack, "tensor_of", lambda array: array)
+        monkeypatch.setattr(dispatch, "tensor_of", lambda array: array)
         monkeypatch.setattr("naivete.data.frames.tensor_of", lambda array: array)
     copied: list[int] = []
     original = device._upload_bytes

@@ -114,7 +114,12 @@ def test_prior_by_label_in_leave_one_out(cases, word):
 
 @pytest.mark.parametrize(
     ("prior", "message"),
-    [("even", "choose 'uniform'"), ({"ill": 1.0}, "for each of the classes"), ({"ill": 0.5, "well": 0.6}, "sum to 1")],
+    [
+        ("even", "choose 'uniform'"),
+        ({"ill": 1.0}, "for each of the classes"),
+        ({"ill": 0.0, "well": 0.0}, "prior"),
+        ([0.5, 0.6], "sum to 1"),
+    ],
 )
 def test_wrong_priors(cases, prior, message):
     X, y = cases

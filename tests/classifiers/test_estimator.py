@@ -94,5 +94,8 @@ def test_metadata_requests_are_checked_and_survive_cloning() -> None:
             model.set_score_request(weights=True)
         requests = clone(model.set_score_request(sample_weight=False)).get_metadata_routing()
         assert requests.fit.requests == {"sample_weight": True}
-        assert requests.partial_fit.requests == {"classes": None, "sample_weight": "weight", "structure": None}
+        assert requests.partial_fit.requests == {
+            **dict.fromkeys(("classes", "half_life", "structure", "window")),
+            "sample_weight": "weight",
+        }
         assert requests.score.requests == {"sample_weight": False}

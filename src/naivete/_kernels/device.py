@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.column_blocks import row_major_matrix
-from naivete._kernels.dispatch import Codes, device_setting
-from naivete._kernels.dlpack import torch_module
+from naivete._kernels.dispatch import Codes, device_setting, torch_module
 from naivete._kernels.threads import run_parallel
 from naivete.errors import ParameterError, ResourceError
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.device import DeviceColumns, device, fused, in_row_blocks, on_device
-from naivete._kernels.dlpack import torch_module
+from naivete._kernels.dispatch import torch_module
 from naivete._kernels.layout import Codes, Layout
 
 __all__ = ["gather_on_device", "scatter_columns", "scatter_on_device", "seen_on_device"]

@@ -24,7 +24,7 @@ from naivete._kernels.device import (
     streamed_blocks,
 )
 from naivete._kernels.device_counting import scatter_on_device
-from naivete._kernels.dlpack import torch_module
+from naivete._kernels.dispatch import torch_module
 from naivete._kernels.layout import Codes, Layout
 
 __all__ = ["DevicePlanes", "device_gram", "device_margins", "device_planes"]

@@ -1,4 +1,4 @@
-"""Access to the compiled kernels: which implementation is in use, and how arrays are passed to C."""
+"""Access to the kernels: which implementation is in use, how arrays are passed to C, and arrays in the memory of a GPU."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ __all__ = [
         "use",
         "use_kernels",
     ),
-    *("on_gpu", "without_continuous"),
+    *("host_copy", "in_device_memory", "on_gpu", "tensor_of", "torch_module", "without_continuous"),
 ]
 
 Tier = Literal["c", "numpy", "gpu"]
@@ -250,3 +251,30 @@ def require_memory(status: int) -> None:
     """Raise MemoryError if a C function returned 0, that is, could not allocate memory."""
     if not status:
         raise MemoryError("not enough memory for a block of rows")
+
+
+@cache
+def torch_module() -> Any:
+    """Return torch; raise an error that names the next step where it is not installed."""
+    try:
+        return import_module("torch")
+    except ImportError as error:
+        raise ParameterError(
+            "the kernels for a GPU need torch, which is not installed; pip install 'naivete[gpu]', or unset NAIVETE_KERNELS"
+        ) from error
+
+
+def in_device_memory(array: object) -> bool:
+    """Return whether an array of another library is in the memory of a device, as its DLPack method says."""
+    place = getattr(array, "__dlpack_device__", None)
+    return place is not None and int(place()[0]) not in (1, 3)  # 1 and 3: ordinary and page-locked memory of the host
+
+
+def host_copy(array: Any) -> Any:
+    """Return a NumPy copy of an array in the memory of a device; anything else as it is."""
+    return tensor_of(array).cpu().numpy() if in_device_memory(array) else array
+
+
+def tensor_of(array: Any) -> Any:
+    """Return an array in the memory of a device as a tensor that shares this memory."""
+    return torch_module().from_dlpack(array)

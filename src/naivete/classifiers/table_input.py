@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from naivete._kernels.dlpack import host_copy, in_device_memory
+from naivete._kernels.dispatch import host_copy, in_device_memory
 from naivete.classifiers.parameters import check_budget
 from naivete.data.frames import as_array, is_frame, table_of
 from naivete.data.records import is_records, record_of

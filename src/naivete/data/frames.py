@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.dlpack import in_device_memory, tensor_of
+from naivete._kernels.dispatch import in_device_memory, tensor_of
 from naivete.data.records import LARGEST_EXACT, is_records, record_columns, records_of
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, quoted

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
-from naivete._kernels.dlpack import host_copy
+from naivete._kernels.dispatch import host_copy
 from naivete.data.frames import is_frame
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, NaiveteWarning, quoted, warn

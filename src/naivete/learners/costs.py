@@ -77,7 +77,7 @@ def cost_of(learner: str, size: Size, *, dependent: float = 0.1, **parameters: A
     parameters : `tabu` and `max_steps` of hill climbing, `max_order` of PC and CB.
 
     >>> wide, wider = (cost_of("hc", Size(1000, [3] * n)) for n in (100, 200))
-    >>> 6 < wider.units / wide.units < 8
+    >>> 2 < wider.units / wide.units < 8
     True
     """
     n, rows = len(size.cards), size.rows

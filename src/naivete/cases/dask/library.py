@@ -73,7 +73,7 @@ def check_workers(client: distributed.Client) -> None:
     """
     answers: dict[str, object] = {}
     with suppress(OSError, TimeoutError, distributed.TimeoutError):
-        answers = client.sync(client._run, eval, _EXPRESSION, on_error="return", callback_timeout=_PATIENCE)
+        answers = client.sync(client.run, eval, _EXPRESSION, on_error="return", callback_timeout=_PATIENCE)
     for address, answer in answers.items():
         if isinstance(answer, (ImportError, AttributeError)):
             raise other_library(address, f"no naivete, or another version ({answer})", library())

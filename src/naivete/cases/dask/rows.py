@@ -266,7 +266,7 @@ class _Wait:
     def _gathered(self, futures: Sequence[Future]) -> list[Any]:
         """Return the results of tasks; those that were lost with their worker are computed again, and waited for as all others."""
         client, start = self.owner.client, time.monotonic()
-        results = asyncio.run_coroutine_threadsafe(client._gather(list(futures)), client.loop.asyncio_loop)
+        results = asyncio.run_coroutine_threadsafe(client.gather(list(futures), asynchronous=True), client.loop.asyncio_loop)
         try:
             while not concurrent.futures.wait([results], _TICK).done:
                 self._check(start)
