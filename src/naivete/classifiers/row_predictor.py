@@ -142,6 +142,7 @@ class LazyTables:
 
     def __init__(self) -> None:
         self._rows = 0
+        self._prepared = False
         self._tables: PreparedTables | None = None
 
     def posterior(self, model: NetworkClassifier, values: Sequence[Any]) -> Posteriors | None:
@@ -153,10 +154,11 @@ class LazyTables:
         if tier() != "c":
             return None
         self._rows += 1
-        if self._rows == 2:
+        if self._rows > 1 and not self._prepared:  # several threads may prepare the same tables
             from naivete.classifiers.prepared_tables import prepared_tables
 
             self._tables = prepared_tables(model)
+            self._prepared = True
         if self._tables is None:
             return None
         unseen: dict[Name, int] = {}
