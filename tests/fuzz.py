@@ -1,6 +1,6 @@
 """Mutated files for every reader; `tests.fuzz_run` is the command.
 
-A reader passes if nothing but an error of the library leaves it, if no input takes more than two seconds of processor time, or two
+A reader passes if nothing but an error or a warning of the library leaves it, if no input takes more than two seconds of processor time, or two
 for each 100 kB of a longer one, and if none takes more than 256 MiB of memory.
 """
 

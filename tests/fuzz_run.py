@@ -115,9 +115,11 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"unknown reader {unknown[0]!r}")
     count = 50_000 if options.total is None else -(-options.total // len(names))
-    warnings.simplefilter("ignore", NaiveteWarning)
     state = State.read(options.state, options.seed, names)
-    run(state, names, count, options.state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", NaiveteWarning)  # those of others are problems
+        run(state, names, count, options.state)
     print(report(state, names))
     return int(any(state.readers[name].problems for name in names))
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import naivete
+from naivete.classifiers.ande import A2DE
 from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
 from naivete.classifiers.baselines import Lookup, Majority
 from naivete.classifiers.not_fitted import NotFittedError
@@ -211,3 +212,13 @@ HOSTILE: dict[str, dict[str, Any]] = {
 def test_hostile_parameters_and_notes_are_refused(name):
     with pytest.raises(ModelFileError, match=r"^there\.nvt: "):
         classifier_of(replace(GOOD, **HOSTILE[name]), "there.nvt")
+
+
+def test_counts_that_are_no_numbers_are_refused_without_a_warning() -> None:
+    model = model_of(A2DE().fit([["a", "b", "c"], ["b", "c", "a"]] * 4, [0, 1] * 4))
+    assert model.more is not None
+    for values in ([np.inf, -np.inf], [np.nan, 1.0], [1e308, 1e308], [-1.0, 1.0]):
+        counts = model.more["counts"].copy()
+        counts[:2] = values
+        with pytest.raises(ModelFileError, match="finite numbers of at least 0 were expected"):
+            classifier_of(replace(model, more={**model.more, "counts": counts}), "model")

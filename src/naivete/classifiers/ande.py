@@ -158,7 +158,7 @@ class AveragedDependence(NetworkClassifier, ABC):
         size = sum(ande_cells([variables[x].card for x in features], variables[CLASS].card, self.n))
         if flat.dtype != np.float64 or flat.shape != (size,):
             raise FieldError("more.counts", f"an array of {size} float64 was expected")
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             if not (np.isfinite(flat.sum()) and (flat >= 0).all()):
                 raise FieldError("more.counts", "finite numbers of at least 0 were expected")
         layout = Layout(tuple(ande_families(features, self.n)), tuple(v.card for v in variables))
