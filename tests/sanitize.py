@@ -49,8 +49,8 @@ def run(source: Path, runtime: str, arguments: list[str]) -> int:
         **os.environ,
         "PYTHONPATH": f"{source}{os.pathsep}{ROOT}",
         "LD_PRELOAD": runtime,
-        "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter frees little when it ends
-        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "ASAN_OPTIONS": f"detect_leaks=0:log_path={source}/finding",  # the interpreter frees little when it ends
+        "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={source}/finding",  # pytest would keep what is printed
         "NAIVETE_KERNELS": "c",
         "NAIVETE_EXAMPLES": "long",
     }
@@ -62,9 +62,11 @@ def run(source: Path, runtime: str, arguments: list[str]) -> int:
     ) as process:
         for line in process.stdout or ():
             examples += sum(map(int, re.findall(r"- (\d+) passing\b", line)))
-            if not line.startswith(("  -", "    -", "tests/", "\n")):
+            if not line.startswith(("  ", "tests/", "\n")):
                 print(line, end="", flush=True)
             summary = line.strip() or summary
+    for report in sorted(source.glob("finding*")):
+        print(report.read_text(errors="replace")[:5000])
     print(f"sanitizers: {examples:,} random cases; {summary}; {'no finding' if process.returncode == 0 else 'FAILED'}")
     return process.returncode
 
