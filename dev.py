@@ -55,7 +55,10 @@ COMMANDS = {
     ),
     "long": ("run the property tests on many random examples", [PARALLEL]),
     "chaos": ("run the slow tests: failures and kills at every file operation, lost workers", [[*PYTEST, "-m", "slow"]]),
-    "fuzz": ("read mutated inputs with every reader and the model loader: 50,000 each, or --total N --state FILE", [["-m", "tests.fuzz_run"]]),
+    "fuzz": (
+        "read mutated inputs with every reader and the model loader: 50,000 each, or --total N --state FILE",
+        [["-m", "tests.fuzz_run"]],
+    ),
     "sanitize": ("run the tests of the C code with AddressSanitizer and UndefinedBehaviorSanitizer", [["-m", "tests.sanitize"]]),
     "memory": ("compare the memory of fit and predict with their limit, on a larger table", [["-m", "tests.memory_run"]]),
     "bench": ("compare speed and memory with other libraries", [["-m", "benchmarks"]]),

@@ -200,3 +200,14 @@ def test_the_progress(run: Run, model: Path, weather: Path, monkeypatch: pytest.
     err = run("predict", model, weather, "--append", "--progress").err
     assert "naivete: predict: pass 1: 8 rows, 100% of the bytes, 0:00 left (" in err
     assert "naivete: predict: pass 2: " in err
+
+
+def test_a_model_that_does_not_fit_is_refused_before_it_is_read(
+    run: Run, model: Path, weather: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("naivete.cases.sources.resident", lambda: 100_000_000)
+    monkeypatch.setattr("naivete.classifiers.saving.load", None)
+    ran = run("predict", model, weather, "--memory", "100001000")
+    assert ran.code == 5
+    assert "--memory 100001000 bytes are not enough to predict with" in ran.err
+    assert "allow at least --memory 141000000" in ran.err

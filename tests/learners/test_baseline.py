@@ -6,15 +6,17 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from naivete.cases import MemoryCases
 from naivete.counts import counts
 from naivete.counts.counts import Counts
+from naivete.errors import ResourceError
 from naivete.inference.predictor import Predictor
 from naivete.learners.baseline import lookup, majority
 from naivete.variables import CLASS
-from tests.oracles import identical, rows_of
+from tests.oracles import cases_of, chunked, identical, rows_of
 from tests.strategies import some_cases
 
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -57,3 +59,13 @@ def test_a_row_gets_the_classes_of_equal_training_rows(training: MemoryCases, ca
 def test_back_ends_give_the_same_bits(training: MemoryCases, cases: Any) -> None:
     assert identical(lookup(Counts(training)), lookup(Counts(cases(training))))
     assert identical(majority(Counts(training)), majority(Counts(cases(training))))
+
+
+def test_sparse_tables_of_streamed_rows_stay_within_the_budget() -> None:
+    rng = np.random.default_rng(0)
+    cards = [8] * 8 + [2]
+    training = cases_of(cards, [rng.integers(0, card, 600).tolist() for card in cards])
+    with pytest.raises(
+        ResourceError, match=r"need more than .* bytes for the combinations of states that occur, before all rows are"
+    ):
+        Counts(chunked(training, rng), budget=20_000).tables([(*range(8), -1)])

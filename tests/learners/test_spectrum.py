@@ -23,7 +23,7 @@ from naivete.classifiers.saving import classifier_of, model_hash, model_of
 from naivete.classifiers.spectrum import Spectrum
 from naivete.counts.contexts import TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
-from naivete.errors import ModelFileError, ParameterError
+from naivete.errors import ModelFileError, ParameterError, ResourceError
 from naivete.inference import spectrum_prediction
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
 from naivete.learners import spectrum_weights
@@ -32,6 +32,7 @@ from naivete.learners.spectrum_structures import bin_information, columns_of, fa
 from naivete.learners.weighting import mixture_shares, temperature
 from naivete.storage.packed import packed
 from naivete.variables import Variable
+from tests.oracles import chunked
 
 SMALL = SpectrumSettings(members=3, trees=4, depth=2, sample=400, boosting=3)
 
@@ -342,3 +343,10 @@ def test_features_with_too_many_states_for_trees_are_left_to_the_structures(monk
     )
     assert 1 not in used
     assert used - {-1}
+
+
+def test_contexts_of_streamed_rows_stay_within_the_budget() -> None:
+    streamed = chunked(cases(0, 400), np.random.default_rng(0))
+    spectrum(Counts(streamed), SMALL)
+    with pytest.raises(ResourceError, match=r"the combinations of values that occur take .* learn with a smaller depth"):
+        spectrum(Counts(streamed, budget=20_000), SMALL)

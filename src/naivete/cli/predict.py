@@ -22,7 +22,7 @@ from naivete.cli.options import (
 from naivete.cli.output import counted, escaped, json_text, note, say, write_text
 from naivete.cli.parsing import Command
 from naivete.cli.progress import Passes, pass_progress
-from naivete.errors import ParameterError, quoted
+from naivete.errors import ParameterError, ResourceError, quoted
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
@@ -61,7 +61,10 @@ def run(args: Namespace) -> int:
     from naivete.classifiers.saving import load
     from naivete.data.table import Table
 
+    _check_memory(args, 2)  # the file, and the arrays in it
     classifier = load(args.model)
+    if hasattr(classifier, "spectrum_"):
+        _check_memory(args, 4)  # the counts as trees, and the tables made from them
     cases = _open(args, classifier)
     check_output(args.out, cases.paths, args.force)
     if _is_json(args):
@@ -72,6 +75,21 @@ def run(args: Namespace) -> int:
         summary = _predict_files(args, classifier, cases)
     _note_summary(summary, classifier)
     return 0
+
+
+def _check_memory(args: Namespace, times: int) -> None:
+    """Refuse a model that needs more memory than the limit, if it takes so many times the size of its file."""
+    from pathlib import Path
+
+    from naivete.cases.sources import resident
+
+    size = Path(args.model).stat().st_size if args.memory is not None and Path(args.model).is_file() else 0
+    needed = resident() + times * size
+    if size and needed > args.memory:
+        raise ResourceError(
+            f"`memory={args.memory}` bytes are not enough to predict with {args.model}, a model of {size:,} bytes; allow at least "
+            f"`memory={-(-(needed + 40_000_000) // 10**6) * 10**6}`"
+        )
 
 
 def _check_form(args: Namespace) -> None:

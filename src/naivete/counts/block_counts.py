@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from naivete import _kernels
 from naivete._kernels.exact_sums import LimbSums, add_sums, limbs, sum_all
 from naivete.cases.base import Block
 from naivete.counts.configurations import ConfigurationCounts, configuration_counts, merge_configurations
+from naivete.errors import ResourceError
 from naivete.variables import Family
 
 __all__ = ["TableCounts", "batches", "merge_table_counts", "table_counts"]
@@ -33,9 +35,19 @@ def table_counts(block: Block, layout: _kernels.Layout, sparse: Mapping[Family, 
     return _dense_counts(block, layout), {f: configuration_counts(block, f, cards) for f, cards in sparse.items()}
 
 
-def merge_table_counts(one: TableCounts, two: TableCounts) -> TableCounts:
-    """Return the counts of two blocks together."""
-    return add_sums(one[0], two[0]), {f: merge_configurations(counts, two[1][f]) for f, counts in one[1].items()}
+def merge_table_counts(one: TableCounts, two: TableCounts, budget: float = inf) -> TableCounts:
+    """Return the counts of two blocks together; an error where the sparse tables exceed the budget before all rows are read."""
+    sparse, taken = {}, 0
+    for family, counts in one[1].items():
+        sparse[family] = configurations, sums = merge_configurations(counts, two[1][family])
+        taken += configurations.nbytes + sum(part.nbytes for part in sums.values())
+        if taken > budget:
+            raise ResourceError(
+                f"the tables of {len(one[1])} families need more than {taken:,} bytes for the combinations of states that occur, "
+                f"before all rows are read; the budget is {budget:,} bytes: allow fewer parents, merge rare states, or raise "
+                "`budget=`"
+            )
+    return add_sums(one[0], two[0]), sparse
 
 
 def _dense_counts(block: Block, layout: _kernels.Layout) -> LimbSums:

@@ -16,6 +16,7 @@ from naivete._kernels.exact_sums import LimbSums, limbs, sums_as_numbers
 from naivete._kernels.trees import tree_leaves, tree_sums
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
+from naivete.errors import ResourceError
 from naivete.variables import CLASS
 
 __all__ = ["LARGEST", "ContextCounts", "ContextRequest", "TreeRequest", "context_counts", "node_weights"]
@@ -52,8 +53,12 @@ Sums = list[tuple[NDArray[np.uint64], LimbSums]]
 
 
 def context_counts(counts: Counts, requests: Sequence[Request]) -> list[ContextCounts]:
-    """Return the counts of every request, in one pass; missing values are counted in their own bins."""
-    sums = counts.fold(partial(_of_block, requests=tuple(requests)), _merged)
+    """Return the counts of every request, in one pass; missing values are counted in their own bins.
+
+    Where rows are streamed, an error is raised as soon as the counts take more than a third of the budget: what is computed from
+    them takes about six times as much, and a memory limit is twice the budget.
+    """
+    sums = counts.fold(partial(_of_block, requests=tuple(requests)), partial(_merged_within, budget=counts.budget))
     return [ContextCounts(keys, sums_as_numbers(weight).astype(np.float64)) for keys, weight in sums]
 
 
@@ -101,6 +106,19 @@ def _added(keys: NDArray[np.uint64], weights: LimbSums) -> tuple[NDArray[np.uint
     ordered = keys[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, np.int64)
     return ordered[first], {q: np.add.reduceat(part[order], first) if len(first) else part[:0] for q, part in weights.items()}
+
+
+def _merged_within(one: Sums, two: Sums, budget: int) -> Sums:
+    """Return the counts of two blocks together; an error where they are too large for the budget."""
+    merged = _merged(one, two)
+    taken = sum(keys.nbytes + sum(part.nbytes for part in weights.values()) for keys, weights in merged)
+    if 3 * taken > budget:
+        raise ResourceError(
+            f"the combinations of values that occur take {taken:,} bytes before all rows are read, and three times as much is more "
+            f"than the budget of {budget:,} bytes: learn with a smaller depth or fewer members (`depth=`, `members=`), choose "
+            "another model, or raise `memory=` or `budget=`"
+        )
+    return merged
 
 
 def _merged(one: Sums, two: Sums) -> Sums:
