@@ -65,7 +65,5 @@ def test_sparse_tables_of_streamed_rows_stay_within_the_budget() -> None:
     rng = np.random.default_rng(0)
     cards = [8] * 8 + [2]
     training = cases_of(cards, [rng.integers(0, card, 600).tolist() for card in cards])
-    with pytest.raises(
-        ResourceError, match=r"need more than .* bytes for the combinations of states that occur, before all rows are"
-    ):
+    with pytest.raises(ResourceError, match=r"need more than .* bytes for the combinations of states that occur"):
         Counts(chunked(training, rng), budget=20_000).tables([(*range(8), -1)])

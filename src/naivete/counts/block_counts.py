@@ -23,31 +23,40 @@ TableCounts = tuple[LimbSums, dict[Family, ConfigurationCounts]]
 """The counts of dense tables in one flat array, and those of sparse tables."""
 
 
-def table_counts(block: Block, layout: _kernels.Layout, sparse: Mapping[Family, tuple[int, ...]]) -> TableCounts:
-    """Count the tables of a block.
+def table_counts(
+    block: Block, layout: _kernels.Layout, sparse: Mapping[Family, tuple[int, ...]], budget: float = inf
+) -> TableCounts:
+    """Count the tables of a block; an error is raised where the sparse ones exceed the budget.
 
     Parameters
     ----------
     block : the rows.
     layout : the dense tables.
     sparse : the families of the sparse tables, with the cards of their members.
+    budget : the most bytes that the sparse tables may take.
     """
-    return _dense_counts(block, layout), {f: configuration_counts(block, f, cards) for f, cards in sparse.items()}
+    counted = ((f, configuration_counts(block, f, cards)) for f, cards in sparse.items())
+    return _dense_counts(block, layout), _within(budget, counted, len(sparse))
 
 
 def merge_table_counts(one: TableCounts, two: TableCounts, budget: float = inf) -> TableCounts:
-    """Return the counts of two blocks together; an error where the sparse tables exceed the budget before all rows are read."""
-    sparse, taken = {}, 0
-    for family, counts in one[1].items():
-        sparse[family] = configurations, sums = merge_configurations(counts, two[1][family])
+    """Return the counts of two blocks together; an error is raised where the sparse tables exceed the budget."""
+    merged = ((f, merge_configurations(counts, two[1][f])) for f, counts in one[1].items())
+    return add_sums(one[0], two[0]), _within(budget, merged, len(one[1]))
+
+
+def _within(budget: float, tables: Iterable[tuple[Family, ConfigurationCounts]], number: int) -> dict[Family, ConfigurationCounts]:
+    """Return the tables by family; an error is raised as soon as they exceed the budget."""
+    result, taken = {}, 0
+    for family, (configurations, sums) in tables:
+        result[family] = configurations, sums
         taken += configurations.nbytes + sum(part.nbytes for part in sums.values())
         if taken > budget:
             raise ResourceError(
-                f"the tables of {len(one[1])} families need more than {taken:,} bytes for the combinations of states that occur, "
-                f"before all rows are read; the budget is {budget:,} bytes: allow fewer parents, merge rare states, or raise "
-                "`budget=`"
+                f"the tables of {number} families need more than {taken:,} bytes for the combinations of states that occur; the "
+                f"budget is {budget:,} bytes: allow fewer parents, merge rare states, or raise `budget=`"
             )
-    return add_sums(one[0], two[0]), sparse
+    return result
 
 
 def _dense_counts(block: Block, layout: _kernels.Layout) -> LimbSums:

@@ -110,15 +110,21 @@ def _added(keys: NDArray[np.uint64], weights: LimbSums) -> tuple[NDArray[np.uint
 
 def _merged_within(one: Sums, two: Sums, budget: int) -> Sums:
     """Return the counts of two blocks together; an error where they are too large for the budget."""
+    for sums in (one, two):
+        _check_budget(sums, budget)  # before the memory for both together is taken
     merged = _merged(one, two)
-    taken = sum(keys.nbytes + sum(part.nbytes for part in weights.values()) for keys, weights in merged)
+    _check_budget(merged, budget)
+    return merged
+
+
+def _check_budget(sums: Sums, budget: int) -> None:
+    taken = sum(keys.nbytes + sum(part.nbytes for part in weights.values()) for keys, weights in sums)
     if 3 * taken > budget:
         raise ResourceError(
             f"the combinations of values that occur take {taken:,} bytes before all rows are read, and three times as much is more "
             f"than the budget of {budget:,} bytes: learn with a smaller depth or fewer members (`depth=`, `members=`), choose "
             "another model, or raise `memory=` or `budget=`"
         )
-    return merged
 
 
 def _merged(one: Sums, two: Sums) -> Sums:

@@ -484,9 +484,8 @@ class Counts:
         configurations : dict of {tuple of int: tuple}
             The configurations of the other families that occur, and their counts.
         """
-        counted: TableCounts = self.fold(
-            partial(table_counts, layout=layout, sparse=sparse), partial(merge_table_counts, budget=self.budget)
-        )
+        count = partial(table_counts, layout=layout, sparse=sparse, budget=self.budget)
+        counted: TableCounts = self.fold(count, partial(merge_table_counts, budget=self.budget))
         return sums_as_numbers(counted[0]), counted[1]
 
     def sparse_table(self, members: Family, counts: ConfigurationCounts) -> SparseTable:
