@@ -68,7 +68,7 @@ class CostMixin:
         cost = self._cost(counts)
         if cost is None:
             return
-        highest = self._cost(counts, dependent=1.0)
+        highest = self._cost(counts, dependent=1.0, remaining=0.5)
         if highest is not None and highest.units * SLOW_UNIT >= NOTICE_SECONDS:
             cost = self._cost(counts, **self._probe(counts)) or cost
             if cost.seconds >= NOTICE_SECONDS:

@@ -334,8 +334,8 @@ class PC(NetworkClassifier):
 
 
 def _dependent(counts: Counts, test: Any, alpha: float) -> dict[str, Any]:
-    """Return the share of dependent pairs, from a sample."""
+    """Return the shares of dependent pairs, from a sample."""
     from naivete.counts.independence import statistic_of
-    from naivete.learners.costs import dependent_share
+    from naivete.learners.costs import dependences
 
-    return {"dependent": dependent_share(counts, statistic_of(test), alpha)}
+    return dict(dependences(counts, statistic_of(test), alpha))

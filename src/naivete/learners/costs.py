@@ -1,9 +1,9 @@
 """Estimates of the time and memory that learners take on wide tables, from the numbers of rows, columns and states.
 
 The base is a count of work: how many tables a learner counts and scores. It depends on the data, too: on how many arcs it finds,
-and on how many pairs of columns are dependent. The estimates take what is usual, for PC and CB the share of dependent pairs in a
-sample, and are within a factor of three of the time that sampled networks of hundreds of columns take. How long a unit of work
-takes is measured once.
+and on how many pairs of columns are dependent. The estimates take what is usual, for PC and CB the shares of dependent pairs in a
+sample of the columns, and are within a factor of three of the time that sampled networks of hundreds of columns take. How long a
+unit of work takes is measured once.
 """
 
 from __future__ import annotations
@@ -20,14 +20,20 @@ from naivete.counts.independence import Statistic, data_independence, enough_cas
 from naivete.errors import ResourceError
 from naivete.variables import CLASS
 
-__all__ = ["Cost", "Size", "check_kept_bytes", "cost_of", "dependent_share", "size_of"]
+__all__ = ["ROUND_TESTS", "Cost", "Size", "check_kept_bytes", "cost_of", "dependences", "size_of"]
 
 SCORED, TESTED = 3000, 4500
 """How many units a table takes besides being counted: to be scored, and to be tested."""
+FIXED = 5e7
+"""The units of what does not depend on the size of the table."""
 NEGLIGIBLE_BYTES = 1 << 14
 """What a learner keeps is not limited up to so many bytes."""
-SAMPLED_PAIRS = 2000
-"""How many pairs of columns are tested for the share of dependent ones."""
+SAMPLED_COLUMNS, SAMPLED_NEIGHBORS, SAMPLED_EDGES = 12, 40, 6
+"""How many columns are tested with all others, how many of those on which they depend, and of how many of these edges."""
+CB_TESTS = 100_000
+"""How many tests given two or more neighbors CB is expected to make at most."""
+ROUND_TESTS = 1_000_000
+"""With max_order="auto", PC makes tests given two or more neighbors as long as a round has at most this many of them."""
 
 
 class Cost(NamedTuple):
@@ -66,14 +72,15 @@ def size_of(counts: Counts) -> Size:
     return Size(int(counts.rows or counts.total), counts.cards([*features, CLASS]))
 
 
-def cost_of(learner: str, size: Size, *, dependent: float = 0.1, **parameters: Any) -> Cost:
+def cost_of(learner: str, size: Size, *, dependent: float = 0.1, remaining: float = 0.1, **parameters: Any) -> Cost:
     """Return what a learner is expected to take on a table.
 
     Parameters
     ----------
     learner : "hc", "k2", "pc", "cb", "naive-as", "k2-as", "fssj" or "bsej".
     size : the rows and states.
-    dependent : the share of the pairs of columns that are dependent, for "pc" and "cb".
+    dependent, remaining : the share of the pairs of columns that are dependent, and of these, the share that is dependent given
+        each of their neighbors, for "pc" and "cb".
     parameters : `tabu` and `max_steps` of hill climbing, `max_order` of PC and CB.
 
     >>> wide, wider = (cost_of("hc", Size(1000, [3] * n)) for n in (100, 200))
@@ -88,7 +95,10 @@ def cost_of(learner: str, size: Size, *, dependent: float = 0.1, **parameters: A
     if learner == "k2":
         return _of_tables(1.2 * pairs, rows, SCORED, 0, 350 * n * n)
     if learner in ("pc", "cb"):
-        tests = pairs + _tests_given_one(n, pairs, dependent) * (parameters.get("max_order", 1) != 0)
+        order = parameters.get("max_order", "auto")
+        tests = pairs + (0.0 if order == 0 else _tests(size, dependent, remaining, order))
+        if learner == "cb" and order != 0:  # it often stops before the tests given two neighbors
+            tests = min(tests, pairs + _tests(size, dependent, remaining, 1) + CB_TESTS)
         scored = 2.4 * pairs if learner == "cb" else 0.0
         return _of_tables(tests + scored, rows, TESTED, 0, (300 if learner == "pc" else 800) * n * n)
     if learner in ("naive-as", "k2-as"):
@@ -107,29 +117,55 @@ def _number(value: object, otherwise: float) -> float:
 
 def _of_tables(tables: float, rows: int, each: float, overhead: float, needed: float) -> Cost:
     counted = table_units(tables, rows)
-    return Cost(counted + each * tables + overhead, counted, int(needed))
+    return Cost(counted + each * tables + overhead + FIXED, counted, int(needed))
 
 
 def _of_rows(units: float, needed: float) -> Cost:
-    return Cost(units, units, int(needed))
+    return Cost(units + FIXED, units, int(needed))
 
 
-def _tests_given_one(n: int, pairs: float, dependent: float) -> float:
-    """Return how many tests given one neighbor are expected: more for each edge, the more neighbors its ends have."""
+def _tests(size: Size, dependent: float, remaining: float, max_order: object) -> float:
+    """Return how many tests given one neighbor and more are expected: more for each edge, the more neighbors its ends have."""
+    n, card = len(size.cards), float(np.mean(size.cards))
     neighbors = dependent * n
-    return dependent * pairs * (4 + neighbors * (0.5 + dependent))
+    tests = dependent * n * n / 2 * (4 + neighbors * (0.5 + dependent))
+    most = ROUND_TESTS if max_order == "auto" else np.inf
+    neighbors *= remaining
+    for order in range(2, int(_number(max_order, 8)) + 1):
+        sets = neighbors * n * _binomial(neighbors - 1, order)
+        if sets > most or card ** (order + 2) > size.rows / 5:
+            break
+        tests += 0.7 * sets
+        neighbors *= 0.85
+    return tests
 
 
-def dependent_share(counts: Counts, test: Statistic, alpha: float) -> float:
-    """Return the share of dependent pairs of columns, from a sample of pairs that is tested in one pass."""
+def _binomial(n: float, k: int) -> float:
+    """Return the number of sets of k of n, for any number n."""
+    return max(0.0, float(np.prod([(n - i) / (i + 1) for i in range(k)])) if n > k else 0.0)
+
+
+def dependences(counts: Counts, test: Statistic, alpha: float) -> dict[str, float]:
+    """Return the shares that the costs of PC and CB depend on, from tests of a few columns with all others, in two passes.
+
+    `dependent` is the share of the pairs of columns that are dependent, `remaining` the share of these that are dependent given
+    each of the columns on which the first one depends.
+    """
     columns = np.array([*informative_features(counts), CLASS])
-    rng = np.random.default_rng(0)
-    first = rng.integers(0, len(columns), SAMPLED_PAIRS)
-    second = (first + rng.integers(1, max(2, len(columns)), SAMPLED_PAIRS)) % len(columns)
-    tests = np.stack([columns[first], columns[second]], axis=1)[first != second]
-    possible = tests[enough_cases(counts)(tests)]
-    independent = data_independence(counts, test=test, alpha=alpha)(possible)
-    return 1 - float(independent.sum()) / max(1, len(tests))
+    rng, enough, independent = np.random.default_rng(0), enough_cases(counts), data_independence(counts, test=test, alpha=alpha)
+    chosen = rng.permutation(columns)[:SAMPLED_COLUMNS].tolist()
+    pairs = np.array([(a, b) for a in chosen for b in columns.tolist() if a != b]).reshape(-1, 2)
+    dependent = pairs[~independent(pairs)]
+    tests, edges = [], []
+    for a in chosen:
+        neighbors = rng.permutation(dependent[dependent[:, 0] == a, 1])[:SAMPLED_NEIGHBORS].tolist()
+        some = [(a, b, c) for b in neighbors[:SAMPLED_EDGES] for c in neighbors if c != b]
+        tests += some
+        edges += [(a, b) for a, b, _ in some]
+    given = np.array(tests, np.int64).reshape(-1, 3)
+    possible = enough(given)
+    separated = {edges[i] for i in np.flatnonzero(independent(given)).tolist()} if possible.any() else set()
+    return {"dependent": len(dependent) / max(1, len(pairs)), "remaining": 1 - len(separated) / max(1, len(set(edges)))}
 
 
 def check_kept_bytes(counts: Counts, learner: str, needed: int, kept: str, advice: str) -> None:

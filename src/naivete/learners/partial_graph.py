@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 
 __all__ = ["PartialGraph", "Separators", "extended", "ordered"]
 
@@ -31,6 +31,7 @@ class PartialGraph:
 
     def __init__(self, variables: list[int], adjacent: dict[int, set[int]], arcs: Iterable[tuple[int, int]] = ()) -> None:
         self.variables, self.adjacent = variables, adjacent
+        self._place: dict[tuple[int, int], int] | None = None  # of each edge, until one is removed
         self._bit = {v: 1 << i for i, v in enumerate(variables)}
         self.arcs = set(arcs)
 
@@ -96,6 +97,7 @@ class PartialGraph:
         """Remove an edge without arcs."""
         self.adjacent[a].discard(b)
         self.adjacent[b].discard(a)
+        self._place = None
 
     def directed(self, a: int, b: int) -> bool:
         """Whether the edge is an arc from a to b."""
@@ -163,16 +165,38 @@ class PartialGraph:
                         self.orient(a, c)
                         self.orient(b, c)
 
-    def propagate(self, *, eager: bool = False) -> None:
+    def propagate(self, *, eager: bool = False, changed: Iterable[int] | None = None) -> None:
         """Orient the edges that the arcs determine, by Meek's rules, until nothing changes.
+
+        The edges are visited in their order, again and again; an edge of which no neighboring edge has changed is skipped.
 
         Parameters
         ----------
         eager : whether the third rule applies to adjacent variables too, as in CB.
+        changed : the variables whose edges have changed since the last propagation; by default all.
         """
-        edges = self.edges
-        while any([self._oriented_by_rule(a, b, eager) for a, b in edges]):  # noqa: C419
-            pass
+        if self._place is None:
+            self._place = {edge: i for i, edge in enumerate(self.edges)}
+        place, edges = self._place, list(self._place)
+        now = self._places(self.variables if changed is None else changed, place)
+        while now:
+            later: set[int] = set()
+            waiting = sorted(now)  # a sorted list is a heap
+            while waiting:
+                i = heappop(waiting)
+                now.discard(i)
+                if self._oriented_by_rule(*edges[i], eager):
+                    near = self._places(edges[i], place) - now
+                    later |= {j for j in near if j <= i}
+                    for j in near:
+                        if j > i:
+                            now.add(j)
+                            heappush(waiting, j)
+            now = later
+
+    def _places(self, variables: Iterable[int], place: Mapping[tuple[int, int], int]) -> set[int]:
+        """Return the positions of the edges of some variables."""
+        return {place[(v, u) if v < u else (u, v)] for v in variables for u in self.adjacent[v]}
 
     def _oriented_by_rule(self, a: int, b: int, eager: bool) -> bool:
         """Orient one edge if a rule determines it; return whether it changed."""
@@ -188,8 +212,10 @@ class PartialGraph:
             return True
         if self._linked(b, c):  # c -> b would close a cycle
             return True
-        shared = [a for a in self.parents(c) if self.undirected(a, b)]
-        return any(eager or y not in self.adjacent[x] for x, y in combinations(shared, 2))
+        shared = ((self._from[c] - self._to[c]) & self.adjacent[b]) - self._to[b] - self._from[b]
+        if eager:
+            return len(shared) > 1
+        return any(len(shared - self.adjacent[x]) > 1 for x in shared)  # x itself, and another one
 
     def _linked(self, a: int, c: int) -> bool:
         """Whether a -> v -> c for some v."""
@@ -209,10 +235,10 @@ def extended(graph: PartialGraph) -> dict[int, tuple[int, ...]]:
     if consistent is not None:
         return consistent
     open_edges = [(a, b) for a, b in graph.edges if not graph.directed(a, b) and not graph.directed(b, a)]
-    for a, b in open_edges:
+    for i, (a, b) in enumerate(open_edges):
         if not graph.settle(a, b):
             graph.settle(b, a)
-        graph.propagate()
+        graph.propagate(changed=(a, b) if i else None)
     return {v: tuple(graph.parents(v)) for v in graph.variables}
 
 

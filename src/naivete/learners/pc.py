@@ -11,6 +11,7 @@ from naivete._kernels.codes import Bools, Integers
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import EnoughCases, Independence, Statistic, data_independence, enough_cases, statistic_of
 from naivete.learners.copies import copies, warn_about_copies
+from naivete.learners.costs import ROUND_TESTS
 from naivete.learners.k2 import class_last
 from naivete.learners.parent_limits import MaxParents, ParentLimit, checked_max_parents, limited
 from naivete.learners.partial_graph import PartialGraph, Separators, extended
@@ -24,8 +25,6 @@ __all__ = ["MaxOrder", "oracle", "pc", "pc_graph"]
 
 MaxOrder = int | Literal["auto"] | None
 """A number of neighbors, None for any number, or "auto": as many as take at most `ROUND_TESTS` tests."""
-ROUND_TESTS = 1_000_000
-"""With max_order="auto", tests given two or more neighbors are made as long as a round has at most this many of them."""
 
 
 def pc(
