@@ -58,7 +58,6 @@ def main(job: dict[str, Any]) -> dict[str, Any]:
     """Fit, and return time, memory, the estimates of both, and the number of arcs."""
     import naivete
 
-    warnings.simplefilter("ignore")
     X, y = sampled(job["rows"], job["columns"])
     name, parameters = LEARNERS[job["learner"]]
     learner = getattr(naivete, name)
@@ -88,4 +87,5 @@ def structure(model: Any) -> int:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     print(json.dumps(main(json.loads(sys.argv[1]))))

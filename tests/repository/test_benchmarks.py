@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import contenders, demands, job, measuring, report, runs, workloads
+from benchmarks import contenders, demands, job, measuring, report, runs, wide, wide_job, workloads
 
 from naivete import _kernels
 
@@ -75,6 +75,21 @@ def test_arff_values_have_equal_width(tmp_path):
     path = tmp_path / "codes.arff"
     contenders.write_arff(path, np.array([[0, 11], [3, 4]], np.uint8), np.array([1, 0], np.uint8), 12, 2)
     assert path.read_text().splitlines()[-2:] == ["00,11,1", "03,04,0"]
+
+
+def test_wide_tables_are_measured_once_and_compared(tmp_path, capsys, monkeypatch):
+    made = []
+
+    def in_this_process(command, timeout, environment):
+        made.append(json.loads(command[-1]))
+        return wide_job.main(made[-1])
+
+    monkeypatch.setattr(measuring, "json_output", in_this_process)
+    options = ["k2", "--sizes", "200x8", "--json", str(tmp_path / "figures.json")]
+    assert wide.main(options) == 0
+    assert wide.main([*options, "--before", str(tmp_path / "figures.json")]) == 0
+    assert made == [{"learner": "k2", "rows": 200, "columns": 8}]
+    assert capsys.readouterr().out.splitlines()[-1].endswith("| 1.0x |")
 
 
 def test_verdicts():
