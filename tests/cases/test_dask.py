@@ -394,6 +394,18 @@ def test_a_task_that_ends_its_workers_is_an_error_of_the_cluster(
         rows.fold(deadly, int.__add__)
 
 
+def test_a_connection_that_is_lost_while_results_come_is_an_error_of_the_cluster(
+    near: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def closed(*_: Any) -> None:
+        raise distributed.comm.CommClosedError("reset by peer")
+
+    rows = DaskRows(pieces(files_of(rows_of(13, 30), tmp_path / "parts", 1)), ColumnRoles("y"), client=near)
+    monkeypatch.setattr(near, "_gather", closed)
+    with pytest.raises(ClusterError, match="the connection to the cluster was lost: reset by peer"):
+        rows.fold(len, int.__add__)
+
+
 def test_the_deadline_is_a_setting_of_dask(tmp_path: Path, near: Client) -> None:
     rows = DaskRows(pieces(files_of(rows_of(13, 9), tmp_path / "p", 1)), ColumnRoles("y"), client=near)
     assert rows._wait().deadline == 300

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 import dask
 import distributed
 from distributed import Client, Future
+from distributed.comm import CommClosedError
 
 from naivete.cases.dask.clusters import ClusterError
 from naivete.cases.dask.library import check_workers, library
@@ -258,6 +259,8 @@ class _Wait:
             raise self._stalled() from error
         except (concurrent.futures.CancelledError, asyncio.CancelledError) as error:
             raise self._lost("the cluster dropped the work") from error
+        except CommClosedError as error:
+            raise self._lost(f"the connection to the cluster was lost: {error}") from error
         except (ImportError, RuntimeError) as error:
             if isinstance(error, RuntimeError) and "deserialization" not in str(error):
                 raise
