@@ -28,6 +28,8 @@ __all__ = ["Plan", "StreamSource", "check_roles", "open_rows", "plain_settings",
 LEAST_ROWS = 1 << 10
 OVERHEAD = 32 << 20
 """Bytes that reading and counting take in addition to the rows and the tables."""
+TEXT_BYTES = 128
+"""About how many bytes a text takes as an object, with its entry in a dictionary."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,8 @@ def open_rows(
     source = _dask().FrameSource(cases) if framed else source_of(cases, **reading)
     check_roles(roles, source)
     names = getattr(source, "names", None)
-    plan = plan_reading(memory, None if names is None else len(names), budget)
+    texts, overhead = getattr(source, "texts", 0), getattr(source, "overhead", 0)
+    plan = plan_reading(memory, None if names is None else len(names), budget, texts=texts, overhead=overhead)
     with ExitStack() as stack:
         saved = None
         if saving["folder"] is not None:
@@ -195,30 +198,35 @@ class Plan:
     budget: int
 
 
-def plan_reading(memory: object, columns: int | None, budget: int) -> Plan:
+def plan_reading(memory: object, columns: int | None, budget: int, *, texts: int = 0, overhead: int = 0) -> Plan:
     """Return how many rows to read at a time, and how many bytes tables may take, so that the process stays within its memory.
 
-    A row takes up to eight bytes a column in each of four stages: decoded, queued, encoded and counted.
+    A row takes up to eight bytes a column in each of four stages: decoded, queued, encoded and counted; a text that occurs once
+    also takes an object in each of them.
 
     Parameters
     ----------
     memory : the most bytes that the process may take; None where only the tables are limited.
     columns : the number of columns, where it is known.
     budget : the most bytes that tables may take in any case.
+    texts : the number of columns that may have a different text in every row.
+    overhead : bytes that reading takes however few rows are read at a time.
     """
     if memory is None:
         return Plan(ROWS, budget)
     if not isinstance(memory, int) or isinstance(memory, bool) or memory <= 0:
         raise ParameterError(f"`memory={quoted(memory)}`: a number of bytes, at least 1")
-    free = memory - resident() - OVERHEAD
+    taken = resident() + OVERHEAD + overhead
+    free = memory - taken
     width = 8 * ((columns or 64) + 2)
     if free < 16 * LEAST_ROWS * width:
-        least = resident() + OVERHEAD + 16 * LEAST_ROWS * width
+        least = taken + 16 * LEAST_ROWS * width
         raise ResourceError(
             f"`memory={memory}` bytes are not enough to read {columns or 64} columns: the program itself takes {resident():,}; "
             f"allow at least `memory={-(-least // 10**6) * 10**6}`"
         )
-    return Plan(max(LEAST_ROWS, min(ROWS, free // 2 // (4 * width))), min(budget, free // 2))
+    rows = free // 2 // (4 * (width + TEXT_BYTES * texts))
+    return Plan(max(LEAST_ROWS, min(ROWS, rows)), min(budget, free // 2))
 
 
 def resident() -> int:

@@ -22,6 +22,8 @@ from naivete.variables import check_unique
 __all__ = ["arrow_stream", "loaded", "parquet_file", "read_parquet", "write_parquet", "write_row_groups"]
 
 _MAGIC: Final = b"PAR1"
+_BUFFER: Final = 1 << 20
+"""How many bytes of a column are read at a time; otherwise a column of a row group would be read as a whole."""
 
 
 def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa: B008
@@ -91,7 +93,8 @@ def parquet_file(file: BinaryIO, name: str, parquet: ModuleType, texts: Iterable
     if file.read(4) != _MAGIC:
         raise DataError(f"{name}: this is not a Parquet file; pass its `format=`, or fetch it again")
     file.seek(0)
-    return parquet.ParquetFile(file, read_dictionary=list(texts), page_checksum_verification=True, pre_buffer=False)
+    options = {"page_checksum_verification": True, "pre_buffer": False, "buffer_size": _BUFFER}
+    return parquet.ParquetFile(file, read_dictionary=list(texts), **options)
 
 
 def write_parquet(table: Table, path: PathLike, *, overwrite: bool = False) -> None:

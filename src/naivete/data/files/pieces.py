@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from naivete.data.files.arff import Arff
 from naivete.data.files.delimited import Delimited, checked_delimiter, checked_missing, is_tabbed
@@ -21,6 +22,7 @@ from naivete.errors import DataError
 __all__ = ["Files", "Piece", "pieces"]
 
 Reading = Delimited | Arff | RowGroups
+_ARROW_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,15 @@ class Piece:
                 yield replace(table, columns=columns) if constants else table
 
 
+def _texts(reading: Reading) -> int:
+    """Return how many columns of a file may have a different text in every row."""
+    if isinstance(reading, RowGroups):
+        return reading.plain_texts
+    if isinstance(reading, Delimited):
+        return sum(kind == "nominal" for kind in {**reading.guessed, **reading.kinds}.values())
+    return 0  # the states of an ARFF file are declared
+
+
 @dataclass(frozen=True)
 class Files:
     """Files of cases with the same columns, in pieces.
@@ -97,6 +108,18 @@ class Files:
         counts = [piece.rows for piece in self.pieces]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
+
+    @property
+    def texts(self) -> int:
+        """The number of columns that may have a different text in every row."""
+        return max((_texts(piece.reading) for piece in self.pieces), default=0)
+
+    @property
+    def overhead(self) -> int:
+        """The bytes that decoding takes however few rows are read at a time: pyarrow keeps memory for columns of distinct texts."""
+        return (
+            _ARROW_BYTES if any(isinstance(piece.reading, RowGroups) and piece.reading.plain_texts for piece in self.pieces) else 0
+        )
 
     @property
     def size(self) -> int:

@@ -22,6 +22,9 @@ __all__ = ["Footer", "RowGroups", "arrow_tables", "footer"]
 _FEWEST: Final = 1_000_000
 _MOST: Final = 4_000_000
 """The smallest and the largest number of rows of a piece of a Parquet file, unless a single row group has more or fewer."""
+_DICTIONARY_BYTES: Final = 1 << 20
+"""The size of a dictionary above which most programs write the values themselves."""
+_POSITION_BYTES: Final = 4
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,9 @@ class RowGroups:
     start, stop : the first row group, and the one after the last.
     before : the number of rows of the file before them.
     rows : the number of their rows.
-    texts : the text columns, which are read as dictionaries because that is faster.
+    texts : the text columns with few distinct values, which are read as dictionaries because that is faster; with many values
+        it would take several times the memory.
+    plain_texts : the number of the other text columns.
     limits : sizes above which the data is refused.
     """
 
@@ -42,6 +47,7 @@ class RowGroups:
     before: int
     rows: int
     texts: tuple[str, ...]
+    plain_texts: int
     limits: Limits
 
     def tables(self, file: BinaryIO, name: str, only: Sequence[str], rows: int, skip: int) -> Iterator[Table]:
@@ -101,15 +107,22 @@ def footer(file: BinaryIO, name: str, size: int, limits: Limits) -> Footer:
     check_unique(schema.names, name)
     if len(schema.names) > limits.columns:
         raise limit_error(name, "columns", limits.columns, f"more than {limits.columns} columns")
-    texts = tuple(field.name for field in schema if is_text(field.type, pa))
+    names = tuple(field.name for field in schema if is_text(field.type, pa))
+    leaves = _leaves(schema, pa)
+    texts = tuple(name for name in names if all(_has_few_values(group.column(leaves[name])) for group in groups))
     runs = list(_runs(rows)) or [(0, 0)]
     before, bytes_before = [0, *accumulate(rows)], [0, *accumulate(weights)]
     ends = [size * bytes_before[stop] // bytes_before[-1] if weights else size for _, stop in runs]
     return Footer(
         {field.name: _type_name(field.type, pa) for field in schema},
-        tuple(RowGroups(a, b, before[a], before[b] - before[a], texts, limits) for a, b in runs),
+        tuple(RowGroups(a, b, before[a], before[b] - before[a], texts, len(names) - len(texts), limits) for a, b in runs),
         tuple(end - start for start, end in zip([0, *ends], ends, strict=False)),
     )
+
+
+def _has_few_values(chunk: Any) -> bool:
+    """Return whether a column of a row group is mostly stored as positions in a dictionary, judged by its size."""
+    return bool(chunk.total_uncompressed_size <= _DICTIONARY_BYTES + _POSITION_BYTES * chunk.num_values)
 
 
 def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
