@@ -30,6 +30,7 @@ from naivete.classifiers.export.sum_of_tables import sum_of_tables
 from naivete.classifiers.prepared_tables import PreparedTables, prepared_tables
 from naivete.inference.elimination import Elimination
 from naivete.network.network import Network
+from naivete.variables import Variable
 from tests.classifiers.export.samples import any_network, classifiers, frame, network_sample, one_state_networks, sample
 
 same_bits = compiled() is not None
@@ -84,6 +85,18 @@ def test_single_rows_of_random_networks_have_the_bits_of_a_table(network: Networ
         actual = None if codes is None else tables.code_posterior(codes)
         if actual is not None:
             close(actual, expected)
+
+
+def test_an_unseen_value_of_a_parent_with_one_state() -> None:
+    """The table of a child does not depend on such a parent, and must not be counted twice when its value is unknown."""
+    variables = Variable("parent", ("a",)), Variable("child", ("no", "yes")), Variable("class", (0, 1))
+    child = np.array([[[0.9, 0.2], [0.1, 0.8]]])
+    network = Network(variables, {-1: (), 0: (-1,), 1: (0, -1)}, {-1: np.array([0.5, 0.5]), 0: np.ones((1, 2)), 1: child})
+    tables = PreparedTables(sum_of_tables(network), Elimination(network))
+    for value in ("a", "b", None):
+        codes = tables.codes([value, "no"], {})
+        assert codes is not None
+        np.testing.assert_allclose(tables.code_posterior(codes), [0.9 / 1.1, 0.2 / 1.1])
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -255,7 +255,7 @@ class PreparedTables:
         code = self._states[x].get((type(value) is bool, value), column.unseen)
         if code == -1:
             unseen[column.name] = 1
-            return None
+            return 0 if self._cards[x] == 1 else None  # tables do not depend on a feature of a single state
         return _OTHER if code < 0 or (type(value) is int and abs(value) > LARGEST_EXACT) else code
 
 

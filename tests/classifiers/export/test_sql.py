@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from naivete import KDB, Encoder, NaiveBayes, Network, ParameterError
 from naivete.classifiers.export import export
 from naivete.classifiers.export.sql_statement import identifier
 from naivete.classifiers.export.sum_of_tables import sum_of_tables
-from naivete.classifiers.export.tabular_form import SumOfTables
+from naivete.classifiers.export.tabular_form import SumOfTables, state_type
 from tests.classifiers.export.samples import (
     HOSTILE,
     Sample,
@@ -110,7 +111,7 @@ def check(chosen: Sample, database: str) -> np.ndarray:
     actual = np.array(probabilities).T[exact].astype(float)
     np.testing.assert_allclose(actual, chosen.expected[exact], rtol=0, atol=1e-12)
     classes = [*sum_of_tables(chosen.model).classes]
-    labels = classes if len({type(c) for c in classes}) == 1 else [str(c) for c in classes]
+    labels = classes if len({state_type(c) for c in classes}) == 1 else [str(c) for c in classes]
     best = [labels[i] for i in actual.argmax(axis=1)]
     assert [p for p in predicted if p is not None] == best
     return exact
@@ -130,6 +131,7 @@ def can_be_in_sql(network: Network) -> bool:
         and len({name.casefold() for name in ["row number", *names]}) == len(names) + 1
         and all("\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text) for text in texts)
         and all(float(number) == number and abs(number) < 1e300 for number in numbers)
+        and all(names)
         and all(len(kind) <= 1 and True not in kind for kind in kinds)
         and not any("" in column.states for column in model.inputs)
     )
@@ -184,6 +186,11 @@ def test_names_of_the_result() -> None:
     assert 'AS "predicted_"' in statement
     assert 'AS "P(no)_"' in statement
     assert 'AS "status_"' in statement
+
+
+def test_an_empty_name_is_refused() -> None:
+    with pytest.raises(ParameterError, match="empty name"):
+        export(NaiveBayes().fit(pd.DataFrame({"": ["a", "b"]}), [0, 1]), "sql")
 
 
 @databases

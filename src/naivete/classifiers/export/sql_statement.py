@@ -65,6 +65,8 @@ def identifier(name: object) -> str:
     >>> print(identifier('a"b'))
     "a""b"
     """
+    if not str(name):
+        raise ParameterError("SQL has no names without letters, and a column or the table has an empty name; rename it")
     return f'"{_checked_text(str(name)).replace(chr(34), chr(34) * 2)}"'
 
 
