@@ -397,7 +397,7 @@ def test_a_task_that_ends_its_workers_is_an_error_of_the_cluster(
 def test_a_connection_that_is_lost_while_results_come_is_an_error_of_the_cluster(
     near: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def closed(*_: Any) -> None:
+    async def closed(*_: Any, **__: Any) -> None:
         raise distributed.comm.CommClosedError("reset by peer")
 
     rows = DaskRows(pieces(files_of(rows_of(13, 30), tmp_path / "parts", 1)), ColumnRoles("y"), client=near)

@@ -19,10 +19,10 @@ from naivete.classifiers.registry import REGISTRY
 from naivete.errors import DataError, ParameterError, ResourceError
 from tests import estimator_of
 from tests.classifiers.export.samples import frame
-from tests.representatives import slow_unless_representative
 
 THREADS = 8
-MODELS = [pytest.param(entry, id=entry.name, marks=slow_unless_representative(entry.name)) for entry in REGISTRY]
+QUICK = ("KDB", "HillClimb", "Spectrum")
+MODELS = [pytest.param(entry, id=entry.name, marks=() if entry.name in QUICK else pytest.mark.slow) for entry in REGISTRY]
 
 
 @pytest.fixture(autouse=True)
