@@ -70,8 +70,8 @@ class InOrderOfEntry:
         self.selecting, self.learner = selecting, learner
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Return its parts, for the record of a run."""
-        return {"selecting": repr(self.selecting), "learner": repr(self.learner)}
+        """Return its parts, for copies and the record of a run."""
+        return {"selecting": self.selecting, "learner": self.learner}
 
     def fit(self, X: Table, y: NDArray[Any], sample_weight: NDArray[np.float64] | None = None) -> InOrderOfEntry:
         """Select the features and learn the network."""

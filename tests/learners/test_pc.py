@@ -143,6 +143,16 @@ def test_features_with_equal_tables_that_are_no_copies_are_not_named() -> None:
     assert copies(Counts(cases_of([2, 2, 2, 2], [a, b, a, [0, 1, 1, 0] * 20])), [0, 1, 2]) == {2: 0}
 
 
+@pytest.mark.filterwarnings("error")
+def test_features_that_are_equal_by_chance_or_because_of_the_class_are_not_reported() -> None:
+    """Two features that are the class, and two of which 30 features of few cases have some by chance."""
+    y, a = [0] * 40 + [1] * 40, [0] * 40 + [0, 0, 0, 1, 1, 1, 1, 1, 1, 1]
+    assert list(pc(Counts(cases_of([2, 2, 2], [y, y, y]))).parents[1]) == [0]
+    rng = np.random.default_rng(0)
+    others = [rng.integers(0, 3, 50).tolist() for _ in range(28)]
+    assert list(pc(Counts(cases_of([2] * 2 + [3] * 28 + [2], [a, a, *others, y[:50]]))).parents[1]) == [0]
+
+
 def test_the_class_has_no_more_parents_than_there_are_cases_for() -> None:
     """Twelve features, too few cases for a test of any of them, are all adjacent to a class of 20 states."""
     rng = np.random.default_rng(0)

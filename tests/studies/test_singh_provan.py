@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
 from scipy.stats import t as student
 from studies.report import html, lines, markdown, sections
 from studies.results import Cell, Options, Reproduction, Sheet
@@ -210,6 +211,13 @@ def test_class_last_selects_by_the_parents_of_the_class() -> None:
     own = ClassLast(encoder=STATE).fit(X, y)
     assert own.network_.name(own.selected_[0]) == "odor"
     assert len(own.selected_) <= len(model_of("K2-AS").fit(X, y).selected_)
+
+
+def test_the_classifiers_of_all_readings_can_be_copied() -> None:
+    for reading, content in READING_TEXTS.items():
+        for _, method in content["explains"]:
+            model = READINGS[reading](method)
+            assert repr(clone(model).get_params()) == repr(model.get_params())
 
 
 def test_readings_are_given_for_differing_cells_only() -> None:

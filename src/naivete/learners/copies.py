@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -16,6 +17,8 @@ __all__ = ["copies", "warn_about_copies"]
 
 SHOWN = 5
 """How many copies a warning names."""
+CHANCE = 0.05
+"""A copy is reported if chance makes fewer copies than this in a table of this size."""
 
 
 def copies(counts: Counts, features: Sequence[int]) -> dict[int, int]:
@@ -57,8 +60,24 @@ def _one_to_one(table: CountTable) -> bool:
     return bool((occurs.sum(axis=0) <= 1).all() and (occurs.sum(axis=1) <= 1).all())
 
 
+def _expected_by_chance(counts: Counts, feature: int) -> float:
+    """Return how many pairs of features would be copies if all had the counts of this one, in random order within each class.
+
+    Two intervals that follow the class, or few cases, make equal features without any copying.
+    """
+    from scipy.special import gammaln
+
+    table = np.asarray(counts.margins()[feature, CLASS])
+    orders = gammaln(table.sum(axis=0) + 1).sum() - gammaln(table + 1).sum()
+    return float(comb(len(counts.features), 2) * np.exp(-orders))
+
+
 def warn_about_copies(counts: Counts, found: dict[int, int], effect: str) -> None:
-    """Warn that some features are copies of others, by name; `effect` says what that means for the network."""
+    """Warn that some features are copies of others, by name; `effect` says what that means for the network.
+
+    Copies that chance may have made, see `_expected_by_chance`, are not named.
+    """
+    found = {copy: first for copy, first in found.items() if _expected_by_chance(counts, copy) < CHANCE}
     if not found:
         return
     names = [v.name for v in counts.variables]

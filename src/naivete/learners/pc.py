@@ -44,7 +44,8 @@ def pc(
     so that no new v-structure arises.
 
     A copy of a feature would make both independent of all others, the class included, since each is independent of them given the
-    other. So copies take no part in the tests: their only parent is the first of them, and a warning names them.
+    other. So copies take no part in the tests: their only parent is the first of them, and a warning
+    names those that chance does not explain.
 
     Parameters
     ----------
