@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sklearn.base import clone
 from scipy.stats import t as student
+from sklearn.base import clone
 from studies.report import html, lines, markdown, sections
 from studies.results import Cell, Options, Reproduction, Sheet
 from studies.singh_provan_1995 import INFO_AS, METHODS, PRINTED, READING_TEXTS, SETS, cases, reproduce, tables
