@@ -25,6 +25,8 @@ WAVES = 4
 """The most programs that should run one after the other on a multiprocessor."""
 FEW_CELLS = 64
 """Tables of at most this many cells are counted by comparing every row with every cell, larger ones by atomic additions."""
+CLASSES_AT_ONCE = 64
+"""The number of classes for which a program adds values; the time of the compiler grows with it."""
 
 
 @triton.jit
@@ -268,7 +270,7 @@ def _gather(
 ):  # fmt: skip
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = rows < count
-    labels = tl.arange(0, CLASSES)
+    labels = tl.program_id(1) * CLASSES + tl.arange(0, CLASSES)
     totals = tl.zeros((ROWS, CLASSES), tl.float64)
     for f in range(families):
         cells = _cells(pointers, members, strides, tl.load(bounds + f), tl.load(bounds + f + 1), rows, inside, ROWS)
@@ -283,9 +285,9 @@ def gather(columns: DeviceColumns, layout: Layout, values: Any, classes: int) ->
     out = torch.empty((columns.rows, classes), dtype=torch.float64, device=values.device)
     if columns.rows:
         arrays = _family_arrays(layout, -1)
-        width = triton.next_power_of_2(max(2, classes))
+        width = min(CLASSES_AT_ONCE, triton.next_power_of_2(max(2, classes)))
         rows = max(16, min(128, 2048 // width))
-        grid = (triton.cdiv(columns.rows, rows),)
+        grid = (triton.cdiv(columns.rows, rows), triton.cdiv(classes, width))
         sizes = columns.rows, len(layout.families), classes
         _gather[grid](columns.pointers, *arrays, values, out, *sizes, CLASSES=width, ROWS=rows, num_warps=4)
     return out
