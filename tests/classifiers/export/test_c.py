@@ -87,7 +87,7 @@ def results(samples: Sequence[Sample], folder: Path) -> list[np.ndarray]:
 def check(samples: Sequence[Sample], folder: Path) -> None:
     for one, result in zip(samples, results(samples, folder), strict=True):
         assert set(result[:, 0]) <= {OK, IMPOSSIBLE}
-        np.testing.assert_allclose(result[:, 1:], one.expected, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(result[:, 1:], one.expected, rtol=0, atol=1e-15)
         np.testing.assert_allclose(result[one.complete, 1:], one.expected[one.complete], rtol=0, atol=1e-15)
 
 
@@ -163,7 +163,7 @@ def test_the_program_reads_rows_of_text(tmp_path: Path) -> None:
     text = "".join("\t".join(map(cell, row.values())) + "\n" for row in hostile.rows)
     text += "\\N\n"  # cells at the end of a row may be left out
     result = np.array(run(program, text))
-    np.testing.assert_allclose(result[:-1, 1:], hostile.expected, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(result[:-1, 1:], hostile.expected, rtol=0, atol=1e-15)
     assert result[:, 0].tolist() == [OK] * len(result)
 
 
@@ -186,7 +186,7 @@ def test_rows_that_cannot_be_marginalized_are_refused(tmp_path: Path, monkeypatc
         exact = result[:, 0] < INEXACT
         assert 0 < exact.sum() < len(exact)
         assert exact[one.complete].all()
-        np.testing.assert_allclose(result[exact, 1:], one.expected[exact], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(result[exact, 1:], one.expected[exact], rtol=0, atol=1e-15)
         assert np.isnan(result[~exact, 1:]).all()
     with pytest.raises(ParameterError, match="marginalizing the hidden variables"):
         export(fitted("hidden"), "c")

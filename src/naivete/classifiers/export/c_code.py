@@ -18,7 +18,7 @@ from naivete.variables import State
 __all__ = ["c_code", "c_number", "c_string", "c_value"]
 
 MOST_MESSAGES: Final = 1 << 13
-"""The largest number of values that are kept while missing values are marginalized, on the stack: 64 kB."""
+"""The largest number of values that are kept while missing values are marginalized, on the stack: at most 128 kB."""
 MOST_CONTINUOUS: Final = 64
 """The largest number of continuous features of which some may be missing although others depend on them."""
 _PLAIN: Final = frozenset(b" ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.,:;=+()<>")
@@ -244,9 +244,7 @@ def _step_arrays(model: SumOfTables, steps: Sequence[_Step]) -> Iterator[str]:
     ]
     yield c_parts.STEP_TYPES.format(steps=len(steps), cells=sum(sizes), tables=len(model.used))
     yield _array("$p_step", "$p_steps", rows)
-    alone = [t for t, table in enumerate(model.used) if not table.members]
-    yield _integers("$p_alone", alone)
-    yield c_parts.ELIMINATION.replace("{alone}", str(len(alone)))
+    yield c_parts.ELIMINATION
 
 
 def _posterior(model: SumOfTables, steps: Sequence[_Step], inexact: bool) -> str:

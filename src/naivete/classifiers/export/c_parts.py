@@ -101,21 +101,28 @@ typedef struct {{
 """
 
 ELIMINATION: Final = """
-/* Marks the tables that have to be multiplied: those of observed variables, and of missing ones with an observed descendant. */
+/*
+ * Marks the tables that have to be multiplied: those with a missing member, of observed variables and of missing ones with
+ * an observed descendant. The tables without missing members have been added before.
+ */
 static void $p_needed(const int *codes, int *kept) {
     int needed[$P_FEATURES] = {0};
     for (int t = $P_TABLES - 1; t >= 0; t--) {
         const $p_table *table = &$p_tables[t];
         const int v = table->variable;
-        kept[t] = v < 0 || codes[v] >= 0 || needed[v];
-        if (!kept[t] || (v >= 0 && codes[v] >= 0 && $p_cards[v] == 1)) continue;
-        for (int i = 0; i < table->members; i++) needed[$p_members[table->first + i]] = 1;
+        kept[t] = 0;
+        if (v >= 0 && (codes[v] < 0 ? !needed[v] : $p_cards[v] == 1)) continue;
+        for (int i = 0; i < table->members; i++) {
+            const int member = $p_members[table->first + i];
+            needed[member] = 1;
+            kept[t] = kept[t] || codes[member] < 0;
+        }
     }
 }
 
 /* Returns the log of the product of the tables of a step, and of the results of earlier steps, for some states in a class. */
-static double $p_product(const $p_step *step, const int *kept, const int *states, const double *results, int c) {
-    double sum = 0.0;
+static long double $p_product(const $p_step *step, const int *kept, const int *states, const long double *results, int c) {
+    long double sum = 0.0L;
     for (int i = 0; i < step->factors; i++) {
         const $p_table *table = &$p_tables[$p_factors[step->factor + i]];
         if (!kept[$p_factors[step->factor + i]]) continue;
@@ -130,35 +137,32 @@ static double $p_product(const $p_step *step, const int *kept, const int *states
 }
 
 /* Returns the log of the sum of a step over the states of its variable. */
-static double $p_sum(const $p_step *step, const int *kept, int *states, const int *codes, const double *results, int c) {
+static long double $p_sum(const $p_step *step, const int *kept, int *states, const int *codes, const long double *results, int c) {
     const int v = step->variable, stop = codes[v] < 0 ? $p_cards[v] : codes[v] + 1;
-    double top = -INFINITY, total = 0.0;
+    long double top = -INFINITY, total = 0.0L;
     for (states[v] = codes[v] < 0 ? 0 : codes[v]; states[v] < stop; states[v]++) {
-        const double term = $p_product(step, kept, states, results, c);
+        const long double term = $p_product(step, kept, states, results, c);
         if (term > top) {
-            total = total * exp(top - term) + 1.0;
+            total = total * expl(top - term) + 1.0L;
             top = term;
         } else if (term > -INFINITY) {
-            total += exp(term - top);
+            total += expl(term - top);
         }
     }
-    return total > 0 ? top + log(total) : -INFINITY;
+    return total > 0 ? top + logl(total) : -INFINITY;
 }
 
-/* Replaces the log-probabilities of the classes by those with all missing values marginalized: variable elimination. */
+/* Adds the logs of the products of the tables with missing members, summed over their states: variable elimination. */
 static void $p_marginalize(const int *all_codes, double *joint) {
     int codes[$P_FEATURES], states[$P_FEATURES] = {0}, kept[$P_TABLES];
-    double results[$P_CELLS];
+    long double results[$P_CELLS];
     $p_needed(all_codes, kept);
     memcpy(codes, all_codes, sizeof codes);
     for (int t = 0; t < $P_TABLES; t++)
-        if (!kept[t]) codes[$p_tables[t].variable] = 0; /* in no table that is multiplied: any state will do */
+        if (!kept[t] && $p_tables[t].variable >= 0 && codes[$p_tables[t].variable] < 0)
+            codes[$p_tables[t].variable] = 0; /* in no table that is multiplied: any state will do */
     for (int c = 0; c < $P_CLASSES; c++) {
-        joint[c] = 0.0;
-        for (int i = 0; i < {alone}; i++) {
-            const $p_table *table = &$p_tables[$p_alone[i]];
-            joint[c] += $p_logs[table->logs + (table->width > 1 ? c : 0)];
-        }
+        long double sum = 0.0L;
         for (int i = 0; i < $P_STEPS; i++) {
             const $p_step *step = &$p_steps[i];
             const int *others = $p_others + step->first;
@@ -172,8 +176,9 @@ static void $p_marginalize(const int *all_codes, double *joint) {
                     states[v] = codes[v] < 0 ? 0 : codes[v];
                 }
             }
-            if (!step->others) joint[c] += results[step->cells];
+            if (!step->others) sum += results[step->cells];
         }
+        joint[c] += (double)sum;
     }
 }
 """

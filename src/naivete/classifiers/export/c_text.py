@@ -217,14 +217,11 @@ def posterior(
     fallback : whether rows can be impossible.
     temperature : the factor of the logarithms, empty if it is 1.
     """
-    plain = f"    {added}\n"
-    if missing:
-        plain = (
-            f"    const int missing = {missing};\n    if (missing) {{\n        {marginalized}\n    }} else {{\n    {plain}    }}\n"
-        )
     steps = [
+        f"    {added}\n",
         _ADD_DENSITIES if densities else "    (void)numbers;\n",
-        f"    {'if (!missing) ' if missing else ''}{constant}\n" if constant else "",
+        f"    if ({missing}) {marginalized}\n" if missing else "",
+        f"    {constant}\n" if constant else "",
         "    for (int c = 0; c < $P_CLASSES; c++) top = joint[c] > top ? joint[c] : top;\n",
         _IMPOSSIBLE if fallback else "",
         f"    for (int c = 0; c < $P_CLASSES; c++) joint[c] *= {temperature};\n    top *= {temperature};\n" if temperature else "",
@@ -234,7 +231,7 @@ def posterior(
 /* Writes the probabilities of the classes for a row of codes. */
 static int $p_posterior(const int *codes, const double *numbers, double *probabilities) {{
     double joint[$P_CLASSES] = {{0.0}}, top = -INFINITY, total = 0.0;
-{plain}{"".join(steps)}    for (int c = 0; c < $P_CLASSES; c++) total += probabilities[c] = exp(joint[c] - top);
+{"".join(steps)}    for (int c = 0; c < $P_CLASSES; c++) total += probabilities[c] = exp(joint[c] - top);
     for (int c = 0; c < $P_CLASSES; c++) probabilities[c] /= total;
     return {result};
 }}
