@@ -184,9 +184,10 @@ class NaiveteWarning(UserWarning):
 
 
 class MixedColumnWarning(NaiveteWarning):
-    """A column is read as text although nearly all of its values are numbers.
+    """A column is read as text although most of its values are numbers.
 
-    It is issued when a file is read. The few other texts are often codes for missing values: name them with the parameter `missing`
+    It is issued when a file is read, if nearly all values are numbers, or at least half of them and the others are usual signs of a
+    missing value, such as `?` and `NA`. The other texts are often codes for missing values: name them with the parameter `missing`
     of `read`, or declare the column with `kinds`.
 
     Parameters

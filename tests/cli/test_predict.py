@@ -8,8 +8,7 @@ import pytest
 
 from naivete.classifiers.saving import load
 from naivete.cli.options import TABLE_ENDINGS
-from naivete.data import files
-from naivete.data.files import read, write
+from naivete.data.files import formats, read, write
 from naivete.data.generated import corral
 from naivete.data.table import Column, Table
 from tests.cli.conftest import Run
@@ -64,7 +63,7 @@ def test_a_name_that_tells_no_format_is_refused(run: Run, model: Path, weather: 
 
 
 def test_the_endings_are_those_that_are_written() -> None:
-    assert set(TABLE_ENDINGS) == set(files._EXTENSIONS)
+    assert set(TABLE_ENDINGS) == set(formats.EXTENSIONS)
 
 
 def test_json_is_not_for_files(run: Run, model: Path, weather: Path) -> None:

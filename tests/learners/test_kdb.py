@@ -40,7 +40,7 @@ def test_the_structure_is_the_definition(training: MemoryCases, k: int, theta: f
     network = kdb(Counts(cases(training)), k=k, theta=theta, bias=bias)
     cards = [v.card for v in training.variables[:-1]]
     expected = slow_kdb(relevance(Counts(training), bias=bias), dependence(Counts(training), bias=bias), cards, k, theta)
-    assert dict(network.parents) == {CLASS: (), **{x: (*own_parents, CLASS) for x, own_parents in expected.items()}}
+    assert dict(network.parents) == {CLASS: (), **{x: (*parents, CLASS) for x, parents in expected.items()}}
 
 
 @given(training=some_cases(features=(1, 7)), k=st.integers(0, 6), theta=thetas)
@@ -101,8 +101,8 @@ def test_automatic_k_is_the_k_an_explicit_loop_chooses(training: MemoryCases, ho
     networks = [kdb(Counts(training), k=k, theta=-inf, smoothing=how) for k in range(4)]
     losses = [honest_loss(training, network, how) for network in networks]
     chosen = kdb(Counts(training), k="auto", theta=-inf, k_max=3, smoothing=how)
-    at = next(k for k, network in enumerate(networks) if dict(network.parents) == dict(chosen.parents))
-    assert losses[at] <= min(losses) + 1e-7
+    chosen_k = next(k for k, network in enumerate(networks) if dict(network.parents) == dict(chosen.parents))
+    assert losses[chosen_k] <= min(losses) + 1e-7
 
 
 @given(training=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings, k=st.sampled_from([1, 2, "auto"]))
@@ -212,15 +212,15 @@ def test_the_number_of_passes_is_as_documented() -> None:
 
 
 def test_significance_counts_rows_in_which_both_are_observed_and_states_that_occur() -> None:
-    kept = {"has_missing": 0, "complete": 0, "smooth": 0}
+    kept = {"incomplete": 0, "complete": 0, "smooth": 0}
     for seed in range(100):
         rng = np.random.default_rng(seed)
         X, y = rng.integers(0, 3, (400, 2)).astype(float), rng.integers(0, 2, 400)
-        has_missing = X.copy()
-        has_missing[rng.random(X.shape) < 0.7] = np.nan
+        incomplete = X.copy()
+        incomplete[rng.random(X.shape) < 0.7] = np.nan
         for name, rows, encoder in (
             ("complete", X, Encoder()),
-            ("has_missing", has_missing, Encoder()),
+            ("incomplete", incomplete, Encoder()),
             ("smooth", X, Encoder(unseen="smooth")),
         ):
             kept[name] += len(KDB(theta="chi2", encoder=encoder).fit(rows, y).network_.arcs)

@@ -26,6 +26,7 @@ from naivete.storage.checkpoints import Checkpoint
 __all__ = ["Plan", "StreamSource", "check_roles", "open_rows", "plain_settings", "plan_reading", "resident", "source_of"]
 
 LEAST_ROWS = 1 << 10
+"""At least this many rows are read at a time; a memory limit that does not allow for it is refused."""
 OVERHEAD = 32 << 20
 """Bytes that reading and counting take in addition to the rows and the tables."""
 TEXT_BYTES = 128
@@ -124,14 +125,14 @@ def open_rows(
     settings : other settings that a resumed run has to have in common, because the result depends on them.
     saving : the folder of the checkpoint, whether to start again, and the seconds between two checkpoints.
     """
-    framed = is_dask_frame(cases)
-    if not framed and hasattr(type(cases), "with_roles"):
+    from_dask = is_dask_frame(cases)
+    if not from_dask and hasattr(type(cases), "with_roles"):
         _refuse_unused(cases, cluster, saving["folder"], reading)
         yield cases.with_roles(roles), plan_reading(memory, None, budget).budget
         return
-    if framed and reading:
+    if from_dask and reading:
         raise _no_files(cases, reading)
-    source = _dask().FrameSource(cases) if framed else source_of(cases, **reading)
+    source = _dask().FrameSource(cases) if from_dask else source_of(cases, **reading)
     check_roles(roles, source)
     names = getattr(source, "names", None)
     texts, overhead = getattr(source, "texts", 0), getattr(source, "overhead", 0)
@@ -145,7 +146,7 @@ def open_rows(
             saved = stack.enter_context(
                 Checkpoint(saving["folder"], {**fingerprint, **settings}, every=saving["every"], restart=saving["restart"])
             )
-        if cluster is None and not framed:
+        if cluster is None and not from_dask:
             spill = stack.enter_context(Spill(disk, saving["folder"])) if _decoded_in_every_pass(source) else None
             yield FileRows(source, roles, plan.rows, saved, progress, spill), plan.budget
             return

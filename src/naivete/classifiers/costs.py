@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 __all__ = ["NOTICE_SECONDS", "CostMixin", "cost_text"]
 
 NOTICE_SECONDS = 10.0
-"""From this estimate on, the logger "naivete" is told before the work begins."""
+"""An estimate of at least so many seconds is reported to the logger "naivete" before the work begins."""
 SLOW_UNIT = 1e-8
-"""The seconds of a unit of work on a slow machine: what is quick there needs no estimate."""
+"""The seconds of a unit of work on a slow machine: no estimate is made of work that is quick even there."""
 
 _logger = logging.getLogger("naivete")
 
 
 class CostMixin:
-    """A classifier that says before the work how long it will take; by default, nothing is said."""
+    """A classifier that can estimate its time and memory before the work; by default there is no estimate."""
 
     _cheaper = ""
-    """What makes the work cheaper, for the message."""
+    """What the user can do to make the work cheaper, for the message."""
 
     def _cost(self, counts: Counts, **known: Any) -> Cost | None:  # noqa: ARG002
         """Return the expected cost of learning from these counts; None where it is about that of counting all pairs."""

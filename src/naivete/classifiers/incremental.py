@@ -44,7 +44,7 @@ class IncrementalMixin(LearningMixin):
         other classifiers keep the rows. `fit` keeps no rows, so `partial_fit` after it starts from nothing, with a warning.
         `save(..., counts=True)` stores the counts, so that `partial_fit` continues after `load`.
 
-        Where the world changes, old cases can lose their weight. With `window` a batch is forgotten when that many cases were
+        If the data change over time, old cases can lose their weight. With `window` a batch is forgotten when that many cases were
         learned after it. With `half_life` the weights of all earlier cases are halved whenever that many more were learned: a
         batch before which n cases were learned belongs to period p = n // half_life, and in period P, that of the newest batch,
         its cases have the weight 2 ** (p - P), or 0 if P // 32 > p // 32 + 1. Both are exact: the classifier is the one that

@@ -72,16 +72,22 @@ def _expected_by_chance(counts: Counts, feature: int) -> float:
     return float(comb(len(counts.features), 2) * np.exp(-orders))
 
 
-def warn_about_copies(counts: Counts, found: dict[int, int], effect: str) -> None:
-    """Warn that some features are copies of others, by name; `effect` says what that means for the network.
+def warn_about_copies(counts: Counts, firsts: dict[int, int], effect: str) -> None:
+    """Warn that some features are copies of others, by name.
 
     Copies that chance may have made, see `_expected_by_chance`, are not named.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    firsts : the feature that each copy is a copy of, as `copies` returns it.
+    effect : what the copies mean for the network, for the end of the message.
     """
-    found = {copy: first for copy, first in found.items() if _expected_by_chance(counts, copy) < CHANCE}
-    if not found:
+    firsts = {copy: first for copy, first in firsts.items() if _expected_by_chance(counts, copy) < CHANCE}
+    if not firsts:
         return
     names = [v.name for v in counts.variables]
-    some = [f"{quoted(names[copy])} of {quoted(names[first])}" for copy, first in list(found.items())[:SHOWN]]
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    kind = "a feature is a copy" if len(found) == 1 else "some features are copies"
+    some = [f"{quoted(names[copy])} of {quoted(names[first])}" for copy, first in list(firsts.items())[:SHOWN]]
+    more = f" and {len(firsts) - SHOWN} more" if len(firsts) > SHOWN else ""
+    kind = "a feature is a copy" if len(firsts) == 1 else "some features are copies"
     warn(f"{kind}, up to the names of the values: {', '.join(some)}{more}; {effect}", NaiveteWarning)

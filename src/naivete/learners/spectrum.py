@@ -44,11 +44,15 @@ FOLDS = 5
 FOLDS_OF_TREE = 3
 """The number of folds on which a tree is grown; the others are predicted by it when weights are fitted."""
 DEEPEST = 30
+"""The largest depth of a tree."""
 WIDE = 100
 """With more features there are half as many members."""
 MOST_TERMS = 256
+"""The most features, those with the most information about the class, that have a weight of their own."""
 MOST_CANDIDATES = 64
+"""The most features that are drawn at a node of a tree."""
 TREE_ROWS = 5000
+"""The most cases on which trees are grown."""
 WEIGHT_ROWS = 5000
 """The most cases to which weights and linear scores are fitted."""
 RULE = ContextEstimate()
@@ -60,11 +64,11 @@ class SpectrumSettings:
 
     Parameters
     ----------
-    members : the number of structures; with 1 there is the main structure alone and no tree.
+    members : the number of random structures beside the main one; with 1 there is the main structure alone and no tree.
     trees : the number of trees.
     depth : the most parents of a feature, and the largest depth.
     sample : the most cases from which boosted trees are learned, and at most `WEIGHT_ROWS` of them weights and linear scores.
-    boosting : the number of boosted trees for each class; two classes have one tree for both.
+    boosting : the most boosted trees for each class; two classes have one tree for both.
     mixture : whether the result is mixed with its best single terms, which helps where there are few cases.
     rule : how the probabilities in a context are estimated.
     seed : of the random choices.
@@ -92,20 +96,19 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     columns = columns_of(counts)
     bits, pair_bits = bin_information(counts, columns)
     ensemble = settings.members > 1 and len(columns.informative) > 0
-    most = settings.sample if ensemble and settings.boosting else min(settings.sample, WEIGHT_ROWS)
-    cases = sampled(counts.fold, [*columns.informative.tolist(), CLASS], most, settings.seed)
+    most_cases = settings.sample if ensemble and settings.boosting else min(settings.sample, WEIGHT_ROWS)
+    cases = sampled(counts.fold, [*columns.informative.tolist(), CLASS], most_cases, settings.seed)
     sample = cases.first(WEIGHT_ROWS)
     order = by_information(columns, bits)
     plans = [main_plan(columns, bits, pair_bits, settings.depth)]
-    number = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
-    plans += [drawn_plan(columns, bits, pair_bits, settings.depth, i, random) for i in range(number)]
+    members = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
+    plans += [drawn_plan(columns, bits, pair_bits, settings.depth, i, random) for i in range(members)]
     folds = folds_of(sample, FOLDS)
-    number = settings.trees if ensemble else 0
     cards = np.array([variable.card for variable in counts.variables])
     splittable = columns.informative[cards[columns.informative] < WIDEST_OF_TREES]
-    number = number if len(splittable) else 0
-    trees, grown_on = _grown_trees(counts.variables, splittable, sample, folds, number, random)
-    result = _counted(counts, plans, trees, order, settings)
+    trees = settings.trees if ensemble and len(splittable) else 0
+    nodes, grown_on = _grown_trees(counts.variables, splittable, sample, folds, trees, random)
+    result = _counted(counts, plans, nodes, order, settings)
     boosting, mixture, seed = settings.boosting, settings.mixture, settings.seed
     return weighted_spectrum(result, columns, cases, sample, folds, grown_on, boosting=boosting, mixture=mixture, seed=seed)
 

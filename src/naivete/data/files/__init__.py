@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from naivete.data.files.arff import read_arff
 from naivete.data.files.delimited import read_csv
-from naivete.data.files.formats import EXTENSIONS, Format, checked_format, format_of
+from naivete.data.files.formats import Format, checked_format, format_of
 from naivete.data.files.opening import Limits, PathLike, reported_reading
 from naivete.data.files.options import checked_kinds, declared, kinds_given
 from naivete.data.files.parquet import read_parquet, write_parquet
@@ -44,7 +44,6 @@ __all__ = [
     "write_stream",
 ]
 
-_EXTENSIONS: Final = EXTENSIONS
 _WRITERS: Final[Mapping[Format, Callable[..., None]]] = {
     "arff": write_arff,
     "csv": write_csv,
@@ -71,7 +70,8 @@ def read(
     path : str, path-like or data frame
         The file; or a data frame (pandas, polars, pyarrow), for which only `kinds` has a meaning.
     format : {"arff", "csv", "tsv", "parquet"} or None, default=None
-        The format of the file; by default it is derived from the content of the file, else from its name.
+        The format of the file; by default Parquet is recognized by its content, other formats by the ending of the name, and ARFF
+        without such an ending by its content; otherwise the file is delimited text.
     encoding : str, default="utf-8"
         The character encoding of a text file.
     missing : collection of str, default=("",)
@@ -100,7 +100,8 @@ def read(
     Warns
     -----
     MixedColumnWarning
-        If nearly all values of a column of text are numbers.
+        If nearly all values of a column of text are numbers, or at least half of them and the others are usual signs of a missing
+        value, such as `?` and `NA`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The format of a file: as requested, or by its content, or by the ending of its name."""
+"""The format of a file: as requested, or by its content and the ending of its name."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def named_format(path: PathLike) -> Format | None:
 
 
 def format_of(path: PathLike) -> Format:
-    """Return the format of a file by its content, else by its name; delimited text if neither is conclusive."""
+    """Return the format of a file: Parquet by its content, others by the ending of the name, else ARFF by its content, else CSV."""
     start = _start(path)
     if start.startswith(b"PAR1"):
         return "parquet"
