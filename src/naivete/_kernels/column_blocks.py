@@ -17,6 +17,7 @@ __all__ = ["extremes", "map_row_blocks", "row_major_matrix"]
 T = TypeVar("T")
 
 BLOCK_CELLS = 1 << 17
+"""The number of cells of a block of rows that is processed at a time."""
 
 
 def map_row_blocks(columns: Sequence[NDArray[Any]], function: Callable[[slice, Numbers], T]) -> list[T]:

@@ -19,25 +19,26 @@ from naivete._kernels.threads import run_parallel
 from naivete.errors import ParameterError, ResourceError
 
 __all__ = [
-    *(
-        "ALIGNED",
-        "DeviceColumns",
-        "columns_on_device",
-        "device",
-        "device_name",
-        "fits",
-        "fused",
-        "in_row_blocks",
-        "keep_on_device",
-        "on_device",
-    ),
-    *("is_kept", "padded_store", "register_columns", "streamed_blocks"),
+    "ALIGNED",
+    "DeviceColumns",
+    "columns_on_device",
+    "device",
+    "device_name",
+    "fits",
+    "fused",
+    "in_row_blocks",
+    "is_kept",
+    "keep_on_device",
+    "on_device",
+    "padded_store",
+    "register_columns",
+    "streamed_blocks",
 ]
 
 T = TypeVar("T")
 
 ALIGNED = 128
-"""Columns on the device begin at multiples of this many bytes and have a multiple of this many rows: they are read fast so."""
+"""Columns on the device begin at multiples of this many bytes and have a multiple of this many rows: that makes reading fast."""
 
 STAGED = 64 << 20
 """The bytes of page-locked memory through which columns are copied, twice."""

@@ -16,21 +16,24 @@ from numpy.typing import NDArray
 from naivete.errors import ParameterError
 
 __all__ = [
-    *(
-        "Codes",
-        "Struct",
-        "Tier",
-        "address",
-        "columns_struct",
-        "compiled",
-        "loaded",
-        "require_memory",
-        "device_setting",
-        "tier",
-        "use",
-        "use_kernels",
-    ),
-    *("host_copy", "in_device_memory", "on_gpu", "tensor_of", "torch_module", "without_continuous"),
+    "Codes",
+    "Struct",
+    "Tier",
+    "address",
+    "columns_struct",
+    "compiled",
+    "device_setting",
+    "host_copy",
+    "in_device_memory",
+    "loaded",
+    "on_gpu",
+    "require_memory",
+    "tensor_of",
+    "tier",
+    "torch_module",
+    "use",
+    "use_kernels",
+    "without_continuous",
 ]
 
 Tier = Literal["c", "numpy", "gpu"]

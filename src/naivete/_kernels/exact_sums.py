@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "LARGEST_EXACT",
     "LIMB",
     "LimbSums",
     "add_sums",
@@ -22,7 +23,10 @@ __all__ = [
     "sums_as_numbers",
 ]
 
+LARGEST_EXACT = 2**53
+"""All whole numbers up to this are exact as floats."""
 LIMB = 32
+"""The bits of a limb; see `LimbSums`."""
 LimbSums = dict[int, NDArray[np.int64]]
 """Sums of weights, represented by integer limbs: sum over q of parts[q] * 2**(32 q)."""
 

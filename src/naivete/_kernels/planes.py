@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["AnyPlanes", "Planes", "gram", "margins", "pack"]
 
 WORD = 64
+"""The bits of a word of a plane."""
 
-PADDING = 8  # the number of words of a class is a multiple of this, so that a SIMD vector never crosses a class boundary
+PADDING = 8
+"""The number of words of a class is a multiple of this, so that a SIMD vector never crosses a class boundary."""
 
-BATCH_WORDS = 1 << 19  # words in one NumPy operation: large enough to amortize the call, small enough for the cache
+BATCH_WORDS = 1 << 19
+"""The words in one NumPy operation: large enough to amortize the call, small enough for the cache."""
 
 
 @dataclass(frozen=True)

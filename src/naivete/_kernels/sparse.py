@@ -16,7 +16,8 @@ from naivete._kernels.threads import SERIAL, run_parallel, threads
 
 __all__ = ["SparsePlanes", "sparse_gram", "sparse_margins", "sparse_planes"]
 
-BATCH_PAIRS = 1 << 18  # pairs in one NumPy operation: large enough to amortize the call, small enough for the cache
+BATCH_PAIRS = 1 << 18
+"""The pairs in one NumPy operation: large enough to amortize the call, small enough for the cache."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ Task = TypeVar("Task")
 
 Result = TypeVar("Result")
 
-SERIAL = 1 << 18  # work of fewer elementary steps is done by the calling thread: starting others would take longer
+SERIAL = 1 << 18
+"""Work of fewer elementary steps is done by the calling thread: starting others would take longer."""
 
 
 def threads() -> int:

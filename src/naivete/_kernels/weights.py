@@ -17,6 +17,7 @@ __all__ = ["fit_weights", "minimized", "temperature", "weighted_loss"]
 MEMORY = 10
 """The number of steps from which L-BFGS estimates the curvature."""
 TOLERANCE = 1e-9
+"""The search stops where a step is expected to improve the loss by less than this share of it."""
 RANGE = (0.02, 8.0)
 """The smallest and the largest temperature."""
 ROWS = 512

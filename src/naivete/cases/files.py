@@ -33,6 +33,7 @@ Position = tuple[int, int]
 """How far a pass has come: the index of the piece of the source, and the number of its rows that were processed."""
 
 START: Position = (0, 0)
+"""The position before the first row of a pass."""
 
 
 class Chunk(NamedTuple):

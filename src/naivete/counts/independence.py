@@ -34,6 +34,7 @@ Statistic = Callable[[Numbers, Numbers], Numbers]
 """Returns the terms of an approximately chi-square distributed statistic from observed and expected counts, cell by cell."""
 
 CASES_PER_CELL = 5
+"""A test is made only if there are on average at least this many cases for each cell of its table."""
 TESTS_AT_ONCE = 1 << 17
 """How many tests are counted together at most."""
 CELLS_AT_ONCE = 1 << 17

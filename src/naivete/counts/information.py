@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 TILE = 512
+"""The rows and columns of a part of a matrix that fits the cache."""
 
 
 def entropy(table: NDArray[Any]) -> float:

@@ -26,6 +26,7 @@ import numpy as np
 
 from naivete._kernels import threads
 from naivete._kernels.codes import Bools, narrowest
+from naivete.cases.stored import PART_BYTES
 from naivete.counts.bit_planes import STRIP_CELLS, Group, Panel, groups, panels
 from naivete.counts.budget import BUDGET
 from naivete.errors import ResourceError
@@ -34,13 +35,16 @@ from naivete.variables import CLASS, Variables
 __all__ = ["COMPRESSED_CELLS", "DENSE_CELLS", "check_informations", "needs", "occurring_bytes", "panel_bytes", "predicted"]
 
 DENSE_CELLS = 1 << 21
+"""A table with more cells may be counted by the configurations that occur."""
 COMPRESSED_CELLS = 1 << 24
 """Of a sparse conditional table with more probabilities, only those of states that occur are stored, if they are much fewer. The
 limit does not depend on the budget, so that the model does not."""
 COLUMN = 4096
+"""The bytes of names, states, value counts and arrays of a column."""
 STORED_CELL = 48
-PART_BYTES = 8 << 20
+"""The bytes of a stored cell of a sparse matrix."""
 LOOKED_UP = 1 << 20
+"""The most counts whose logarithms are looked up."""
 
 
 def predicted(

@@ -21,6 +21,7 @@ from naivete.counts.information import plain_dependence, relevance
 __all__ = ["significant_dependence", "significant_features"]
 
 LARGEST_QUANTILE: Final = 40.0
+"""Larger normal quantiles than this are not looked for: their level is smaller than the smallest float."""
 
 
 def p_value(z: float) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers, missing
-from naivete.data.labels import LARGEST_EXACT, encode_classes
+from naivete._kernels.exact_sums import LARGEST_EXACT
+from naivete.data.labels import encode_classes
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.variables import Name, State

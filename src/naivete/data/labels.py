@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
 from naivete._kernels.dispatch import host_copy
+from naivete._kernels.exact_sums import LARGEST_EXACT
 from naivete.data.frames import is_frame
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, NaiveteWarning, quoted, warn
@@ -20,7 +21,7 @@ __all__ = ["checked_weights", "class_labels", "class_name", "encode_classes", "l
 
 Labels = NDArray[Any] | Column
 SMALL_RANGE = 1 << 16
-LARGEST_EXACT = 2**53
+"""Integer labels in a smaller range than this are counted instead of sorted."""
 FEW_CLASSES = 20
 """Up to this many classes scikit-learn accepts labels that are text or booleans without a warning."""
 

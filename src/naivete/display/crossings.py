@@ -11,6 +11,7 @@ __all__ = ["Levels", "Links", "uncrossed"]
 Levels = list[list[int]]
 Links = Mapping[int, Sequence[int]]
 SWEEPS = 24
+"""How often the levels are put in order, downwards and upwards in turn."""
 
 
 def uncrossed(levels: Levels, above: Links, below: Links) -> Levels:

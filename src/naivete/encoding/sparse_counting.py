@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete._kernels.codes import narrowest
-from naivete._kernels.exact_sums import LimbSums, limbs, nonzero_sums
+from naivete._kernels.exact_sums import LARGEST_EXACT, LimbSums, limbs, nonzero_sums
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Kind
 from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, in_cells
 from naivete.variables import Name, State
 
 __all__ = ["count_sparse_values"]
-
-LARGEST_EXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False)

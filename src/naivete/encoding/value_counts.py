@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.exact_sums import LimbSums, add_sums, halve_sums, nonzero_sums, subtract_sums, sums_as_numbers
+from naivete._kernels.exact_sums import LARGEST_EXACT, LimbSums, add_sums, halve_sums, nonzero_sums, subtract_sums, sums_as_numbers
 from naivete.data.table import Kind
 from naivete.errors import DataError, DataTypeError, quoted
 from naivete.storage.values import record
@@ -26,8 +26,6 @@ __all__ = ["CELLS", "ColumnCounts", "ValueCounts", "cells_of", "in_cells", "orde
 
 CELLS = 1 << 14
 """The largest number of values, or cells of values, that are kept of a numeric column."""
-
-LARGEST_EXACT = 2**53
 
 STATE_BYTES = 400
 """About how many bytes a state needs as a Python object, with its entries in dictionaries."""

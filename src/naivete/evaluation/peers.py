@@ -32,7 +32,9 @@ __all__ = [
 ]
 
 SEED: Final = 1
+"""The seed of the random choices of all classifiers here."""
 BINS: Final = 10
+"""The number of intervals of a numeric column for `sk:nb`."""
 CATEGORIES: Final = 255
 """The most values of a column that histogram gradient boosting treats as categories."""
 

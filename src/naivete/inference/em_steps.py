@@ -16,7 +16,9 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 TOLERANCE = 1e-8
+"""By default the iteration ends when the objective changes by less than this share."""
 MAX_ITERATIONS = 500
+"""The most iterations by default."""
 
 
 @dataclass(frozen=True, repr=False)

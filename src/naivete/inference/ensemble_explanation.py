@@ -32,6 +32,7 @@ MOST_SUM_ROWS = 1024
 ENSEMBLE_ROWS = 64
 """The largest number of background rows of a classifier whose log odds are not a sum."""
 LEAST_ROWS = 8
+"""The smallest number of background rows that are drawn, however many features there are."""
 STEPS = 8192
 """About the number of rows that are evaluated for the explanation of one row, where there are many features."""
 EXACT_FEATURES = 8

@@ -33,7 +33,9 @@ __all__ = ["BLOCK_CELLS", "LOSSES", "leave_one_out", "leave_one_out_losses", "pi
 
 T = TypeVar("T")
 BLOCK_CELLS = 1 << 22
+"""The number of terms that are computed at a time."""
 STEP = 30
+"""Losses are rounded to multiples of 2**-STEP, so that their sums are exact in any order."""
 LARGEST_LOG = 64
 """The largest log loss of a case, in bits, so that a case of probability zero does not decide alone."""
 

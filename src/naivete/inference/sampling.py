@@ -29,6 +29,7 @@ __all__ = ["checked_rows", "generator", "sample_codes"]
 Codes = NDArray[np.int64]
 
 BLOCK_ROWS = 1 << 16
+"""The number of rows that are drawn at a time."""
 
 
 def sample_codes(

@@ -22,9 +22,10 @@ from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS, family
 
-__all__ = ["candidates", "chosen_parameters", "dependence_up_to", "kdb"]
+__all__ = ["candidates", "chosen_parameters", "dependence_up_to", "kdb", "significant"]
 
 THETAS = 64
+"""The most thresholds that theta="auto" tries for each k."""
 
 
 def kdb(

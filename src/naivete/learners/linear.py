@@ -28,6 +28,7 @@ PENALTY = 1.0
 STEPS = 30
 """Of L-BFGS: further ones change the loss of other cases little."""
 LEAST_SHARE = 1e-4
+"""The share of cases below the middle of an interval is limited to at least this and at most 1 minus this."""
 
 
 def cross_fitted_linear(variables: Variables, features: Sequence[int], sample: Sample, folds: Folds) -> tuple[Linear, Numbers]:

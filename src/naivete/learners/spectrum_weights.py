@@ -28,10 +28,15 @@ from naivete.network.spectrum import Mixture, Spectrum
 __all__ = ["weighted_spectrum"]
 
 MIXTURE_ROWS = 2000
+"""The most cases to which the shares of the mixture are fitted."""
 FOLD_STEPS = 60
+"""The most steps of fitting weights without a fold."""
 PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 0.5, 0.2
+"""The pseudo-counts of the shares of the mixture: for each term, and for the class frequencies."""
 PENALTY, FEATURE_PENALTY = 5.0, 20.0
+"""The penalties of the weights of terms, and of those of single features."""
 TEMPERATURE_PENALTY = 2.0
+"""The penalty of the temperature of a single term."""
 FEW_CASES = 4
 """For each numeric feature, where the main structure alone is learned with cut points out of fold."""
 OUT_OF_FOLD_ROWS = 2000

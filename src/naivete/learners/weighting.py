@@ -13,6 +13,7 @@ from naivete._kernels.weights import fit_weights, temperature
 __all__ = ["fitted_weights", "mixture_shares", "temperature"]
 
 STEPS = 100
+"""The most steps by default."""
 
 
 def fitted_weights(

@@ -37,6 +37,7 @@ Prior = Sequence[float] | Mapping[State, float] | str | None
 """P(c) for every class: in the order of the classes, by label, "uniform", or None for the relative frequencies."""
 
 LARGEST = 1e15
+"""The largest pseudo-count that is accepted."""
 DISCOUNT = 0.5
 """What back-off subtracts from each count."""
 

@@ -46,7 +46,9 @@ Arc = tuple[int, int]
 CLOSE = 1e-9
 """Classes whose logarithms differ by less count as equal, so that rounding errors have no effect."""
 PIECE = 1 << 13
+"""The number of rows that are processed at a time."""
 FOLDS = 10
+"""The number of folds by default."""
 
 
 class Terms(NamedTuple):

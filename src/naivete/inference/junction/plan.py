@@ -21,6 +21,7 @@ __all__ = ["BUDGET", "WORK", "Part", "Plan", "Planner", "offsets_of", "seat", "s
 Scopes = dict[int, tuple[int, ...]]
 
 WORK = 4
+"""How many tables of the size of the largest clique are needed at the same time."""
 
 
 class Part(NamedTuple):

@@ -22,9 +22,13 @@ __all__ = ["Collected", "HasNetwork", "JunctionTree", "configuration", "junction
 Codes = NDArray[np.int64]
 
 FITS = 650.0
+"""If the logarithm of a product of probabilities could be farther from zero than this, logarithms are added instead."""
 BLOCK_CELLS = 1 << 18
+"""The number of cells of the tables of a block of rows."""
 PLANS = 64
+"""The most plans that are kept."""
 TIE = 1e-13
+"""Explanations whose log probabilities differ by less than this share are ties."""
 
 
 class HasNetwork(Protocol):
