@@ -13,21 +13,19 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.exact_sums import sums_as_numbers
-from naivete.cases.base import Block, Cases
+from naivete.cases.base import Cases
 from naivete.cases.views import ComputedColumn, select_features, with_column
 from naivete.counts.arranged_tables import DENSE_ROWS, arranged_tables
 from naivete.counts.block_counts import TableCounts, merge_table_counts, table_counts
 from naivete.counts.budget import BUDGET
 from naivete.counts.configurations import ConfigurationCounts
-from naivete.counts.effort import Effort
+from naivete.counts.continuous_sums import ContinuousSums
 from naivete.counts.memory_budget import DENSE_CELLS
-from naivete.counts.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
 from naivete.counts.pair_passes import count_pairs, known_pairs
 from naivete.counts.pairs import Pairs, SparsePair
-from naivete.counts.points import Points, PointsIn
 from naivete.counts.tables import CountTable, DenseTable, SparseTable, TableStack
-from naivete.errors import DataError, ResourceError, quoted
-from naivete.variables import CLASS, Family, Variable, Variables, family
+from naivete.errors import ResourceError, quoted
+from naivete.variables import CLASS, Family, Variable, family
 
 __all__ = ["Counts", "feature_kinds", "informative_features", "margins_by_card"]
 
@@ -37,7 +35,7 @@ KnownTables = Callable[[Family], NDArray[Any] | None]
 """Returns the table of a family that has been counted already, else None."""
 
 
-class Counts:
+class Counts(ContinuousSums):
     """How often every combination of values of a family occurs in the cases.
 
     Each call of `tables` with a family that is not counted yet, and each call of `pairs`, is one pass over the data. Tables are
@@ -81,25 +79,14 @@ class Counts:
     """
 
     def __init__(self, cases: Cases, *, budget: int = BUDGET, known: KnownTables | None = None, passes: int = 0) -> None:
-        self.cases = cases
-        self.variables: Variables = cases.variables
+        super().__init__(cases, passes=passes)
         self.budget = budget
-        self._passes = [passes]
-        self.effort = Effort()
-        self._cards = tuple([v.card for v in cases.variables])
+        self._known = known
         self.dependence: Numbers | None = None
         self.relevance: Numbers | None = None
         self._kept: dict[Family, CountTable] = {}
         self._margin_tables: dict[Family, NDArray[Any]] | None = None
-        self._moments: dict[tuple[int, Family], Moments] = {}
-        self._scatters: dict[tuple[tuple[int, ...], Family], Scatter] = {}
-        self._known = known
         self.subsets: dict[tuple[int, ...], Counts] = {}
-
-    @property
-    def passes(self) -> int:
-        """The number of passes over the rows."""
-        return self._passes[0]
 
     def over(self, cases: Cases, known: KnownTables | None = None) -> Counts:
         """Return the counts of other cases made from the same rows, with the same budget; their passes are added to these.
@@ -203,16 +190,6 @@ class Counts:
         return {}
 
     @property
-    def features(self) -> range:
-        """The features."""
-        return range(len(self.variables) - 1)
-
-    @cached_property
-    def continuous(self) -> list[int]:
-        """The continuous features, which have a density instead of states."""
-        return [x for x in self.features if self.variables[x].density]
-
-    @property
     def rows(self) -> int | None:
         """The number of rows, where it is known."""
         rows = getattr(self.cases, "rows", None)
@@ -222,21 +199,6 @@ class Counts:
     def total(self) -> float:
         """The total weight of the cases."""
         return float(self.margins()[CLASS,].sum())
-
-    def cards(self, members: Iterable[int]) -> tuple[int, ...]:
-        """Return the number of states of each of these variables.
-
-        Parameters
-        ----------
-        members : iterable of int
-            The positions of the variables.
-
-        Returns
-        -------
-        tuple of int
-            The numbers of states.
-        """
-        return tuple(map(self._cards.__getitem__, members))
 
     def tables(self, families: Iterable[Family]) -> dict[Family, CountTable]:
         """Return the table of each family, axes in increasing order with the class last, in at most one pass over the data.
@@ -319,89 +281,6 @@ class Counts:
         """Every feature with the class, and the class alone."""
         return *((x, CLASS) for x in self.features), (CLASS,)
 
-    def moments(self, columns: Sequence[int], given: Family) -> dict[int, Moments]:
-        """Return the moments of continuous features in each configuration of discrete variables, in at most one pass.
-
-        The discrete variables must not have missing values.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            The positions of the continuous features.
-        given : tuple of int
-            The discrete variables.
-
-        Returns
-        -------
-        dict of {int: Moments}
-            The weights, means and squared deviations by feature.
-        """
-        self._moments |= self._moments_of_scatters(given)
-        new = tuple(x for x in columns if (x, given) not in self._moments)
-        counted: list[Moments] = self.fold(MomentsIn(new, given, self.cards(given)), merged) if new else []
-        self._check_squares(new, [moments.deviations for moments in counted])
-        self._moments |= {(x, given): moments for x, moments in zip(new, counted, strict=True)}
-        return {x: self._moments[x, given] for x in columns}
-
-    def _moments_of_scatters(self, given: Family) -> dict[tuple[int, Family], Moments]:
-        """Return the moments that are known from scatter matrices of columns without missing values."""
-        result: dict[tuple[int, Family], Moments] = {}
-        for (columns, discrete), scatter in self._scatters.items():
-            if discrete == given and not self.cases.has_missing[list(columns)].any():
-                for j, x in enumerate(columns):
-                    moments = Moments(scatter.weights, scatter.means[:, j], scatter.products[:, j, j])
-                    result[x, given] = self._moments.get((x, given), moments.at(self.cards(given)))
-        return result
-
-    def points(self, columns: Sequence[int]) -> dict[int, Points]:
-        """Return the distinct values of continuous features and their weight in each class, in one pass.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            The positions of the continuous features.
-
-        Returns
-        -------
-        dict of {int: Points}
-            The values and weights by feature.
-        """
-        counted: list[Points] = self.fold(PointsIn(tuple(columns), self._cards[CLASS]), merged) if columns else []
-        return dict(zip(columns, counted, strict=True))
-
-    def scatters(self, sets: Sequence[Sequence[int]], given: Family) -> list[Scatter]:
-        """Return the scatter of sets of continuous features in each configuration of discrete variables, in at most one pass.
-
-        The discrete variables must not have missing values.
-
-        Parameters
-        ----------
-        sets : sequence of sequence of int
-            The sets of continuous features.
-        given : tuple of int
-            The discrete variables.
-
-        Returns
-        -------
-        list of Scatter
-            The weights, means and products of deviations of each set.
-        """
-        wanted = [tuple(columns) for columns in sets]
-        new = tuple(columns for columns in dict.fromkeys(wanted) if (columns, given) not in self._scatters)
-        counted: list[Scatter] = self.fold(ScattersIn(new, given, self.cards(given)), merged) if new else []
-        for columns, scatter in zip(new, counted, strict=True):
-            self._check_squares(columns, np.moveaxis(np.diagonal(scatter.products, axis1=1, axis2=2), 1, 0))
-        self._scatters |= {(columns, given): scatter for columns, scatter in zip(new, counted, strict=True)}
-        return [self._scatters[columns, given] for columns in wanted]
-
-    def _check_squares(self, columns: Sequence[int], squares: Iterable[Numbers]) -> None:
-        for x, deviations in zip(columns, squares, strict=True):
-            if not np.isfinite(deviations).all():
-                raise DataError(
-                    f"column {quoted(self.variables[x].name)}: its numbers are too large to be squared, as a density needs; "
-                    "scale it, or discretize it (numbers='cut')"
-                )
-
     def pairs(self) -> Iterator[Pairs | SparsePair]:
         """Yield the tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
 
@@ -423,40 +302,6 @@ class Counts:
             The tables, as those of `pairs`.
         """
         return self.pairs()
-
-    def map(self, function: Callable[[Block], T]) -> Iterable[T]:
-        """Return the function's value for every block, in the order of the rows, in one pass.
-
-        Parameters
-        ----------
-        function : callable
-            A function of a block.
-
-        Returns
-        -------
-        iterable
-            The values.
-        """
-        self._passes[0] += 1
-        return self.cases.map(function)
-
-    def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
-        """Return the function's values for all blocks, merged, in one pass.
-
-        Parameters
-        ----------
-        function : callable
-            A function of a block.
-        merge : callable
-            A function that merges two values; it must be associative and commutative.
-
-        Returns
-        -------
-        object
-            The merged value.
-        """
-        self._passes[0] += 1
-        return self.cases.fold(function, merge)
 
     def _counted(self, families: Sequence[Family]) -> Iterator[CountTable]:
         sparse = {f: self.cards(f) for f in families if math.prod(self.cards(f)) > DENSE_CELLS and f not in self._margins}
