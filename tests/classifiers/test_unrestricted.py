@@ -145,8 +145,8 @@ def test_tables_of_what_occurs_give_the_same_answers_as_full_ones(
 ) -> None:
     X, y = rows(1, 200, has_missing)
     full = clone(classifier).set_params(smoothing=smoothing).fit(X, y)
-    monkeypatch.setattr("naivete.counts.arranged_tables.FEW_CELLS", 1)
-    monkeypatch.setattr("naivete.counts.arranged_tables.DENSE_ROWS", 0)
+    monkeypatch.setattr("naivete.counts.table_stacks.FEW_CELLS", 1)
+    monkeypatch.setattr("naivete.counts.table_stacks.DENSE_ROWS", 0)
     monkeypatch.setattr("naivete.counts.counts.DENSE_CELLS", 20)
     sparse = clone(classifier).set_params(smoothing=smoothing).fit(X, y)
     assert dict(sparse.network_.parents) == dict(full.network_.parents)

@@ -91,8 +91,8 @@ def test_sparse_tables_give_the_same_decisions(monkeypatch: pytest.MonkeyPatch) 
         return [decision for test in independent for tests in rounds for decision in test(tests).tolist()]
 
     full = decisions()
-    monkeypatch.setattr("naivete.counts.arranged_tables.FEW_CELLS", 1)
-    monkeypatch.setattr("naivete.counts.arranged_tables.DENSE_ROWS", 0)
+    monkeypatch.setattr("naivete.counts.table_stacks.FEW_CELLS", 1)
+    monkeypatch.setattr("naivete.counts.table_stacks.DENSE_ROWS", 0)
     assert decisions() == full
     assert {True, False} == set(full)
 

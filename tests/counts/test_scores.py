@@ -102,8 +102,8 @@ def test_sparse_tables_have_the_scores_of_full_ones(monkeypatch: pytest.MonkeyPa
     keys = [(v, tuple(u for u in (0, 1, 2, 3, CLASS) if u not in (v, w)), w) for v in (0, 1, CLASS) for w in (2, 3)]
     full = FamilyScores(Counts(cases), k2)
     full.prepare((v, parents, [new]) for v, parents, new in keys)
-    monkeypatch.setattr("naivete.counts.arranged_tables.FEW_CELLS", 1)
-    monkeypatch.setattr("naivete.counts.arranged_tables.DENSE_ROWS", 0)
+    monkeypatch.setattr("naivete.counts.table_stacks.FEW_CELLS", 1)
+    monkeypatch.setattr("naivete.counts.table_stacks.DENSE_ROWS", 0)
     sparse = FamilyScores(Counts(cases), k2)
     sparse.prepare((v, parents, [new]) for v, parents, new in keys)
     for key in keys:

@@ -132,8 +132,8 @@ def test_the_selection_is_the_definition(
         options |= {"stopping_rule": "chi2", "alpha": alpha}
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:  # tables of what occurs instead of full ones
-            patch.setattr("naivete.counts.arranged_tables.FEW_CELLS", 1)
-            patch.setattr("naivete.counts.arranged_tables.DENSE_ROWS", 0)
+            patch.setattr("naivete.counts.table_stacks.FEW_CELLS", 1)
+            patch.setattr("naivete.counts.table_stacks.DENSE_ROWS", 0)
         assert info_selection(Counts(cases(training)), **options) == expected
     network = info_as(Counts(cases(training)), **options)
     assert {v for v, ps in network.parents.items() for v in (v, *ps) if ps} <= {*expected, CLASS}
@@ -181,15 +181,15 @@ def test_memory_is_linear_in_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     y = sum(columns) % 3
     training = cases_of([card] * n + [3], [*(c.tolist() for c in columns), y.tolist()])
     largest = 0
-    arranged = Counts.arranged
+    table_stacks = Counts.table_stacks
 
     def watched(self: Counts, orders: Any, shapes: Any) -> Any:
         nonlocal largest
-        for which, tables in arranged(self, orders, shapes):
+        for which, tables in table_stacks(self, orders, shapes):
             largest = max(largest, *(table.counts.size for table in tables.tables()))
             yield which, tables
 
-    monkeypatch.setattr(Counts, "arranged", watched)
+    monkeypatch.setattr(Counts, "table_stacks", watched)
     counts = Counts(training)
     selected = info_selection(counts, metric="cig")
     assert len(selected) >= 5  # 4 ** 5 configurations and more

@@ -295,8 +295,8 @@ def test_however_tables_are_counted(own: MemoryCases, which: int, learner: Any) 
     own = numbered(own, which)
     network = learner(Counts(own))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("naivete.counts.arranged_tables.FEW_CELLS", 1)
-        patch.setattr("naivete.counts.arranged_tables.DENSE_ROWS", 0)
+        patch.setattr("naivete.counts.table_stacks.FEW_CELLS", 1)
+        patch.setattr("naivete.counts.table_stacks.DENSE_ROWS", 0)
         assert identical(network, learner(Counts(own)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("naivete.learners.tree.growing.MANY_NODES", 1)

@@ -15,7 +15,6 @@ from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.cases.base import Cases
 from naivete.cases.views import ComputedColumn, select_features, with_column
-from naivete.counts.arranged_tables import DENSE_ROWS, arranged_tables
 from naivete.counts.block_counts import TableCounts, merge_table_counts, table_counts
 from naivete.counts.budget import BUDGET
 from naivete.counts.configurations import ConfigurationCounts
@@ -23,6 +22,7 @@ from naivete.counts.continuous_sums import ContinuousSums
 from naivete.counts.memory_budget import DENSE_CELLS
 from naivete.counts.pair_passes import count_pairs, known_pairs
 from naivete.counts.pairs import Pairs, SparsePair
+from naivete.counts.table_stacks import DENSE_ROWS, table_stacks
 from naivete.counts.tables import CountTable, DenseTable, SparseTable, TableStack
 from naivete.errors import ResourceError, quoted
 from naivete.variables import CLASS, Family, Variable, family
@@ -352,7 +352,7 @@ class Counts(ContinuousSums):
         self.check_budget({members: len(configurations) * (self._cards[members[-1]] + len(members))})
         return SparseTable(members, self.cards(members), configurations, sums_as_numbers(sums))
 
-    def arranged(
+    def table_stacks(
         self, orders: Sequence[Family], shapes: Sequence[tuple[int, ...]] | Numbers
     ) -> Iterator[tuple[Integers, TableStack]]:
         """Yield the tables of many families, which are not kept, in as few passes as a quarter of the budget allows.
@@ -371,7 +371,7 @@ class Counts(ContinuousSums):
         tables : DenseStack or SparseStack
             Their tables together; sparse where a dense table would have many more cells than there are rows.
         """
-        return arranged_tables(self, orders, shapes)
+        return table_stacks(self, orders, shapes)
 
     def layout(self, families: Sequence[Family]) -> _kernels.Layout:
         """Return where the dense tables of some families lie in a flat array; an error where they exceed the budget.

@@ -164,7 +164,7 @@ class FamilyScores:
         additions = sum(len(request.new) for request in requests)
         every = FamilyArray.of_rows(*orders)
         scores, gains = np.zeros(len(every)), np.full(len(every), np.nan)
-        for positions, tables in self.counts.arranged(every, shapes):
+        for positions, tables in self.counts.table_stacks(every, shapes):
             scores[positions], observed = self._scored(tables, shapes[positions[0]])
             with_missing = positions < additions
             with_missing[with_missing] = self._has_missing[every.members[every.first[positions[with_missing]]]]

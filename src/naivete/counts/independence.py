@@ -109,7 +109,7 @@ def data_independence(counts: Counts, *, test: Statistic = pearson, alpha: float
             some = possible[start : start + TESTS_AT_ONCE]
             cards = enough.cards[tests[some]].astype(np.float64)
             shapes = np.stack([cards[:, 0], cards[:, 1], cards[:, 2:].prod(axis=1)], axis=1)
-            for positions, tables in counts.arranged(FamilyArray.of_rows(tests[some]), shapes):
+            for positions, tables in counts.table_stacks(FamilyArray.of_rows(tests[some]), shapes):
                 result[some[positions]] = p_values(tables.contingency(), test) > alpha
         return result
 

@@ -13,7 +13,7 @@ from naivete.counts.scores import Score, score_of
 from naivete.learners.accuracy import correct
 from naivete.learners.k2 import best_parents
 from naivete.learners.parameters import checked_choice, checked_count, checked_flag
-from naivete.learners.parent_limits import MaxParents, checked_max_parents
+from naivete.learners.parent_limits import MaxParents, checked_limit
 from naivete.learners.partial_graph import PartialGraph, Separators
 from naivete.learners.skeleton import edges_at_once, remove_edges
 from naivete.network.estimation import estimate
@@ -81,7 +81,7 @@ def cb(
     for name, flag in (("class_root", class_root), ("partial_order", partial_order)):
         checked_flag(flag, name)
     checked_count(max_order, "max_order")
-    checked_max_parents(max_parents)
+    checked_limit(max_parents)
     scores = FamilyScores(counts, score_of(criterion, "criterion"))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     variables = [CLASS, *informative_features(counts)]

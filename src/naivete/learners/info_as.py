@@ -163,7 +163,7 @@ def _tables(
     has_missing = bool(counts.cases.has_missing[list(selected.features)].any())
     wide = counts.with_column(Variable("selected", tuple(range(selected.card))), selected, has_missing=has_missing)
     orders = [(x, CLASS, len(counts.features)) for x in features]
-    yield from wide.arranged(orders, [wide.cards(order) for order in orders])
+    yield from wide.table_stacks(orders, [wide.cards(order) for order in orders])
 
 
 def _check_parameters(metric: object, stopping_rule: object, alpha: object, guided: object, backward: object) -> None:

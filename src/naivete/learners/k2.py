@@ -13,7 +13,7 @@ from naivete.counts.counts import Counts
 from naivete.counts.family_scores import FamilyScores
 from naivete.counts.scores import Score, score_of
 from naivete.errors import ParameterError, quoted
-from naivete.learners.parent_limits import MaxParents, ParentLimit, checked_max_parents
+from naivete.learners.parent_limits import MaxParents, ParentLimit, checked_limit
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -66,7 +66,7 @@ def k2(
     structure = best_parents(
         FamilyScores(counts, score_of(criterion, "criterion")),
         checked_order(order, counts),
-        checked_max_parents(max_parents),
+        checked_limit(max_parents),
     )
     return estimate(counts, structure, smoothing, prior=prior)
 

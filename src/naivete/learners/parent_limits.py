@@ -17,13 +17,13 @@ from naivete.learners.parameters import is_integer
 from naivete.network.graphs import ancestors
 from naivete.variables import CLASS, family
 
-__all__ = ["MaxParents", "ParentLimit", "checked_max_parents", "limited"]
+__all__ = ["MaxParents", "ParentLimit", "checked_limit", "limited"]
 
 MaxParents = int | Literal["auto"] | None
 """A number of parents, None for any number, or "auto": as many as there are cases for."""
 
 
-def checked_max_parents(value: object, name: str = "max_parents") -> MaxParents:
+def checked_limit(value: object, name: str = "max_parents") -> MaxParents:
     """Return the value if it is "auto", None or an integer of at least 0."""
     if value is None or value == "auto":
         return value

@@ -13,7 +13,7 @@ from naivete.counts.independence import EnoughCases, Independence, Statistic, da
 from naivete.learners.copies import copies, warn_about_copies
 from naivete.learners.costs import ROUND_TESTS
 from naivete.learners.k2 import class_last
-from naivete.learners.parent_limits import MaxParents, ParentLimit, checked_max_parents, limited
+from naivete.learners.parent_limits import MaxParents, ParentLimit, checked_limit, limited
 from naivete.learners.partial_graph import PartialGraph, Separators, extended
 from naivete.learners.skeleton import edges_at_once, most_tests, remove_edges
 from naivete.network.estimation import estimate
@@ -71,8 +71,8 @@ def pc(
     Spirtes, Glymour and Scheines (1993), Causation, prediction and search; Jensen and Nielsen (2007), exercise 8.1; Colombo and
     Maathuis (2014), for neighbors that are fixed at the beginning of each round; Dor and Tarsi (1992), for the orientation.
     """
-    checked_max_parents(max_order, "max_order")
-    checked_max_parents(max_parents)
+    checked_limit(max_order, "max_order")
+    checked_limit(max_parents)
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     features = informative_features(counts)
     found = copies(counts, features)

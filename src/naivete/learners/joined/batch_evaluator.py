@@ -216,7 +216,7 @@ class BatchEvaluator:
     def _tables(self, orders: Integers) -> Iterator[tuple[Integers, NDArray[Any]]]:
         """Yield the tables of groups with the class, those of one shape together; dense, whatever the number of rows."""
         cards = np.array(self.counts.cards([*self.counts.features, CLASS]), np.float64)[orders]
-        for positions, stack in self.counts.arranged(FamilyArray.of_rows(orders), cards):
+        for positions, stack in self.counts.table_stacks(FamilyArray.of_rows(orders), cards):
             if isinstance(stack, DenseStack):
                 yield positions, stack.counts
             else:

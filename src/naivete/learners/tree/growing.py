@@ -132,7 +132,7 @@ class Grower:
             return
         wide = at_nodes(rows, nodes, level)
         orders = [(CLASS, x, last) for x in features]
-        for which, tables in wide.arranged(orders, [wide.cards(order) for order in orders]):
+        for which, tables in wide.table_stacks(orders, [wide.cards(order) for order in orders]):
             yield [features[i] for i in which], tables.tables()
 
 

@@ -19,7 +19,7 @@ from naivete.variables import CLASS, Family, family
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
 
-__all__ = ["FEW_CELLS", "arranged_tables"]
+__all__ = ["FEW_CELLS", "table_stacks"]
 
 FEW_CELLS = 1 << 12
 """Up to this many cells a table is dense, whatever the number of rows."""
@@ -29,7 +29,7 @@ IN_MEMORY_BYTES = 1 << 25
 """Where the rows are in memory and a pass costs little, the tables of one pass need at most about this many bytes."""
 
 
-def arranged_tables(
+def table_stacks(
     counts: Counts, orders: Sequence[Family], shapes: Sequence[tuple[int, ...]] | Numbers
 ) -> Iterator[tuple[Integers, TableStack]]:
     """Yield the tables of many families, which are not kept, in as few passes as a quarter of the budget allows.
