@@ -11,7 +11,7 @@ import numpy as np
 
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.evaluation import statistics as tests
-from naivete.evaluation.statistics import Floats
+from naivete.evaluation.checked_scores import Floats
 
 __all__ = ["MARKS", "Comparison", "Comparisons", "Pair", "Terms", "compare", "compare_many", "visible"]
 

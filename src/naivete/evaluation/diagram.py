@@ -14,7 +14,7 @@ from naivete.display.markup import Markup, attribute, element, shorten, text_wid
 from naivete.errors import DataError
 from naivete.evaluation.comparison import MARKS, Comparison, Comparisons, visible
 from naivete.evaluation.comparison_table import sheet_of
-from naivete.evaluation.statistics import Nemenyi
+from naivete.evaluation.rank_tests import Nemenyi
 
 __all__ = ["as_csv", "as_json", "as_latex", "as_markdown", "as_text", "critical_difference_diagram"]
 
