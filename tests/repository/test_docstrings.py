@@ -215,7 +215,7 @@ def test_public_names_have_examples_and_those_from_papers_references(name: str) 
 def test_the_version_is_a_text_and_everything_else_is_checked() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+\w*", naivete.__version__)
     assert len(PUBLIC) > 250
-    assert {"KDB", "NetworkClassifier.fit", "Table.take", "Loss.of", "Counts.continuous", "Network.arcs"} <= set(PUBLIC)
+    assert {"KDB", "NetworkClassifier.fit", "Table.take", "Loss.of", "Passes.continuous", "Network.arcs"} <= set(PUBLIC)
 
 
 def good(rows: int, *, by: Literal["feature", "family"] = "feature", **more: float) -> int:
