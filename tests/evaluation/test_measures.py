@@ -11,30 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
-from sklearn.calibration import calibration_curve
 
 from naivete.classifiers.augmented import KDB
 from naivete.classifiers.losses import Loss, zero_one
 from naivete.data.frames import table_of
 from naivete.data.labelled_table import label_table
-from naivete.errors import DataError, DataTypeError, ParameterError
+from naivete.errors import DataError, DataTypeError
 from naivete.evaluation import cross_validate, stratified_folds
 from naivete.evaluation.measures import (
     Cases,
-    Roc,
     accuracy,
-    areas,
     brier,
     calibration,
-    calibration_error,
     confusion,
-    cost_curve,
     expected_loss,
     log_loss,
     measures,
     per_class,
     rmse,
-    roc,
     shares,
 )
 from tests.classifiers.test_common import data, quick
@@ -196,33 +190,6 @@ def test_a_weight_of_two_is_the_row_twice(drawn: Any) -> None:
             np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-@quick
-@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12), st.sampled_from([5, 1000]))
-def test_calibration_agrees_with_scikit_learn(seed: int, bins: int, each: int, values: int) -> None:
-    """Where the rows divide evenly among the bins, which is where quantiles have one definition."""
-    rng = np.random.default_rng(seed)
-    p = rng.integers(0, values + 1, bins * each) / values
-    truth = (rng.random(bins * each) < p).astype(int)
-    observed, predicted = calibration_curve(truth, p, n_bins=bins, strategy="quantile")
-    found = calibration(Cases.of(truth, np.column_stack([1 - p, p])), 1, bins=bins)
-    np.testing.assert_allclose(found.predicted, predicted, atol=1e-12)
-    np.testing.assert_allclose(found.observed, observed, atol=1e-12)
-    assert found.share.sum() == close(1, abs=1e-12)
-
-
-def test_calibration_by_hand() -> None:
-    posterior = [[0.9, 0.1], [0.9, 0.1], [0.8, 0.2], [0.4, 0.6]]
-    cases = Cases.of([0, 1, 0, 0], posterior)
-    found = calibration(cases, bins=2)
-    np.testing.assert_allclose(found.predicted, [0.7, 0.9])
-    np.testing.assert_allclose(found.observed, [0.5, 0.5])
-    assert calibration_error(cases, bins=2) == close(0.5 * 0.2 + 0.5 * 0.4)
-    assert calibration_error(cases, bins=1) == close(0.8 - 0.5)
-    for bins in (0, 2.5):
-        with pytest.raises(ParameterError, match=f"bins={bins}"):
-            calibration(cases, bins=bins)  # type: ignore[arg-type]
-
-
 def test_poker() -> None:
     """Jensen & Nielsen (2007), section 8.1: an accuracy of 0.6 and table 8.2."""
     truth, decided = ([["me", "draw", "op"].index(word) for word in words] for words in POKER)
@@ -294,37 +261,6 @@ def test_absent_classes_are_left_out_of_the_means() -> None:
     assert list(per_class(truth, np.column_stack([posterior, np.zeros(3)]), ["a", "b", "c"])) == ["a", "b"]
 
 
-def test_roc_is_that_of_scikit_learn() -> None:
-    rng = np.random.default_rng(2)
-    p = rng.integers(0, 20, 100) / 20
-    truth = (rng.random(100) < p).astype(int)
-    curve = roc(Cases.of(truth, np.column_stack([1 - p, p])), 1)
-    for ours, theirs in zip(curve, metrics.roc_curve(truth, p), strict=False):
-        np.testing.assert_array_equal(ours, theirs)
-    pairs = [(a > b) + (a == b) / 2 for a in p[truth == 1] for b in p[truth == 0]]
-    assert curve.area == close(np.mean(pairs), abs=1e-12)
-
-
-@quick
-@given(answers())
-def test_cost_curve_is_the_least_of_all_lines(drawn: Any) -> None:
-    truth, posterior, weight = drawn
-    curve = roc(Cases.of(truth, posterior, weight), 0)
-    x, y = cost_curve(curve)
-    grid = np.linspace(0, 1, 101)
-    lines = (1 - curve.true_positive)[:, None] * grid + curve.false_positive[:, None] * (1 - grid)
-    np.testing.assert_allclose(np.interp(grid, x, y), lines.min(axis=0), atol=1e-12)
-    assert (np.diff(x) >= 0).all()
-    assert (x[0], x[-1]) == (0, 1)
-    assert (y <= np.minimum(x, 1 - x) + 1e-12).all()
-
-
-def test_lines_that_cross_in_one_point_leave_the_corners_of_a_cost_curve_in_order() -> None:
-    false, true = np.array([0, 5, 6, 9, 9]) / 9, np.array([0, 20, 24, 33, 33]) / 33
-    x, _ = cost_curve(Roc(false, true, false, 0.5))
-    assert (np.diff(x) >= 0).all()
-
-
 def test_expected_loss_of_decisions() -> None:
     truth, posterior = [0, 0, 1, 1], np.array([[0.75, 0.25], [0.5, 0.5], [0.875, 0.125], [0.25, 0.75]])
     loss = Loss.of([[0, 5], [1, 0]], ["b", "a"])
@@ -388,12 +324,3 @@ def test_measures_of_a_fold_do_not_call_scikit_learn(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(metrics, name, lambda *_, **__: pytest.fail("scikit-learn was asked"))
     posterior = np.random.default_rng(0).dirichlet(np.ones(3), 50)
     assert 0 < measures(np.arange(50) % 3, posterior, range(3), loss=zero_one(range(3)))["roc_auc"] < 1
-
-
-@quick
-@given(answers())
-def test_the_area_of_a_class_is_that_under_its_curve(drawn: Any) -> None:
-    cases = Cases.of(*drawn)
-    found = areas(cases)
-    assert found.shape == (drawn[1].shape[1],)
-    assert found.tolist() == close([roc(cases, c).area for c in range(len(found))], abs=1e-12)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from naivete.data.labelled_table import LabelledTable
 from naivete.evaluation.data_sets import Given, cases_of, warn_about_columns
 from naivete.evaluation.held_out_predictions import Prediction, held_out_predictions
-from naivete.evaluation.measures import LEAST, Cases, macro_averages
+from naivete.evaluation.measures import LEAST, macro_averages
+from naivete.evaluation.outcomes import Cases
 from naivete.evaluation.protocols import KFold, stratified_folds
 
 __all__ = ["Progress", "Result", "cross_validate", "stratified_folds"]

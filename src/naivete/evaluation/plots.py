@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from naivete.errors import DataError, FileError, quoted
-from naivete.evaluation.measures import Calibration, Cases, Roc, cost_curve, shares
-from naivete.evaluation.measures import calibration as calibration_of
-from naivete.evaluation.measures import confusion as confusion_of
-from naivete.evaluation.measures import roc as roc_of
+from naivete.evaluation.calibration_bins import Calibration
+from naivete.evaluation.calibration_bins import calibration as calibration_of
+from naivete.evaluation.outcomes import Cases, shares
+from naivete.evaluation.outcomes import confusion as confusion_of
+from naivete.evaluation.roc_curves import Roc, cost_curve
+from naivete.evaluation.roc_curves import roc as roc_of
 
 __all__ = [
     "CalibrationDisplay",

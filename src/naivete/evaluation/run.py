@@ -20,7 +20,8 @@ from naivete.data.labelled_table import LabelledTable
 from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
 from naivete.evaluation.data_sets import Data, cases_by_name, lacking, warn_about_columns
 from naivete.evaluation.held_out_predictions import Prediction, held_out_predictions
-from naivete.evaluation.measures import confusion, measures
+from naivete.evaluation.measures import measures
+from naivete.evaluation.outcomes import confusion
 from naivete.evaluation.protocols import Protocol, Split, protocol_of
 from naivete.evaluation.records import Key, Record, Results, Store, data_hash, write_split
 
