@@ -1,29 +1,30 @@
-"""Loss matrices, from arrays, mappings or files, and the decisions with the smallest expected loss."""
+"""Loss matrices, and the decisions with the smallest expected loss."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from naivete.data.files.delimited import Delimited, read_csv
-from naivete.data.files.opening import Limits, PathLike, display_name, open_file, text_blocks
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.variables import State
 
-__all__ = ["REJECT", "Loss", "finite", "zero_one"]
+if TYPE_CHECKING:
+    from naivete.data.files.opening import PathLike
+
+__all__ = ["FINITE", "LARGEST", "REJECT", "REJECTS", "Loss", "finite", "unknown_class", "zero_one"]
 
 REJECT: Final = "reject"
-"""The name of the decision for no class in files and mappings; `?` is read as well."""
-
-_REJECTS: Final = (REJECT, "?")
-_LARGEST: Final = 1e300
-_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_LIMITS: Final = Limits(line=1 << 22, columns=10_000, cells=1 << 24, decompressed=1 << 28)
+"""The name of the decision for no class in files and mappings."""
+REJECTS: Final = (REJECT, "?")
+"""The texts that are read as that decision."""
+LARGEST: Final = 1e300
+"""The limit of losses."""
+FINITE: Final = f"losses are finite numbers of at most {LARGEST:g}"
+"""The rule that error messages repeat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +67,9 @@ class Loss:
                 f"a loss matrix of shape {matrix.shape} for {len(labels)} labels: it has a column for every true class and a row "
                 f"for every decision, so {len(labels)} x {len(labels)}, or one row more for rejecting"
             )
-        for d, c in np.argwhere(~(np.abs(matrix) <= _LARGEST)).tolist():
+        for d, c in np.argwhere(~(np.abs(matrix) <= LARGEST)).tolist():
             pair = labels[d] if d < len(labels) else REJECT, labels[c]
-            raise ParameterError(f"loss: {quoted(pair)}, decided and true: {matrix[d, c]} is not a loss; {_FINITE}")
+            raise ParameterError(f"loss: {quoted(pair)}, decided and true: {matrix[d, c]} is not a loss; {FINITE}")
         matrix.flags.writeable = False
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "matrix", matrix)
@@ -140,17 +141,12 @@ class Loss:
         >>> loss.labels, loss.matrix.tolist()
         (('healthy', 'ill'), [[0.0, 5.0], [1.0, 0.0]])
         """
+        from naivete.classifiers.loss_files import read_costs
+
         known = None if labels is None else _plain(labels)
         if known is not None:
             _check_labels(known)
-        lines = _weka_lines(path, encoding)
-        if lines is not None and known is None:
-            raise ParameterError(
-                f"{display_name(path)}: a cost file of Weka names no classes; pass labels=, in the order of the ARFF header"
-            )
-        names, matrix = (
-            _of_table(path, known, encoding) if lines is None or known is None else _of_weka(lines, known, display_name(path))
-        )
+        names, matrix = read_costs(path, known, encoding)
         return cls(names, 0.0 - matrix if utility else matrix)
 
     @property
@@ -178,7 +174,7 @@ class Loss:
         [2, 0]
         """
         number = _numbers(cost)
-        if number.ndim or not abs(number) <= _LARGEST:
+        if number.ndim or not abs(number) <= LARGEST:
             raise ParameterError(f"reject={quoted(cost)}: the cost of rejecting is one finite number")
         costs = np.full((1, len(self.labels)), number)
         return Loss(self.labels, np.vstack([self.matrix[: len(self.labels)], costs]))
@@ -324,9 +320,6 @@ def finite(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
     return posterior
 
 
-_FINITE: Final = f"losses are finite numbers of at most {_LARGEST:g}"
-
-
 def _mixed(posterior: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return posterior @ matrix.T, summed class by class, so that a row gives the same bits alone and among others."""
     total = np.zeros((len(posterior), len(matrix)))
@@ -364,7 +357,7 @@ def _check_labels(labels: Sequence[State]) -> None:
 
 def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArray[np.float64]:
     true: dict[Any, int] = {label: i for i, label in enumerate(labels)}
-    decided = {**dict.fromkeys(_REJECTS, len(labels)), **true}
+    decided = {**dict.fromkeys(REJECTS, len(labels)), **true}
     matrix = np.full((len(labels) + 1, len(labels)), np.nan)
     np.fill_diagonal(matrix, 0.0)
     for pair, cost in costs.items():
@@ -372,10 +365,10 @@ def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArra
             raise ParameterError(f"loss: {quoted(pair)} is not a pair; give costs by (decided, true)")
         for label, known in zip(pair, (decided, true), strict=True):
             if label not in known:
-                raise ParameterError(f"loss: {quoted(pair)}: {_unknown(label, labels)}")
+                raise ParameterError(f"loss: {quoted(pair)}: {unknown_class(label, labels)}")
         value = _numbers(cost)
         if value.ndim or not np.isfinite(value):
-            raise ParameterError(f"loss: {quoted(pair)}: {quoted(cost)} is not a loss; {_FINITE}")
+            raise ParameterError(f"loss: {quoted(pair)}: {quoted(cost)} is not a loss; {FINITE}")
         matrix[decided[pair[0]], true[pair[1]]] = value
     used = matrix if np.isfinite(matrix[-1]).any() else matrix[:-1]
     for d, c in np.argwhere(np.isnan(used)).tolist():
@@ -384,126 +377,7 @@ def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArra
     return used
 
 
-def _unknown(label: object, labels: Sequence[State]) -> str:
+def unknown_class(label: object, labels: Sequence[State]) -> str:
+    """Return the part of an error message about a label that is none of the classes, with the classes that are similar."""
     close = close_matches(label, labels) or [str(known) for known in labels[:5]]
     return f"there is no class {quoted(label)}; did you mean {' or '.join(map(quoted, close))}?"
-
-
-def _of_table(path: PathLike, labels: tuple[State, ...] | None, encoding: str) -> tuple[tuple[State, ...], NDArray[np.float64]]:
-    """Return the labels and the matrix of a delimited file."""
-    name = display_name(path)
-    with open_file(path) as file:
-        corner, *header = Delimited(encoding=encoding, limits=_LIMITS).names(file, name)
-    known = tuple(header) if labels is None else labels
-    _check_header(header, known, f"{name}:1")
-    kinds: dict[str, Any] = {corner: "nominal", **dict.fromkeys(header, "numeric")}
-    table = read_csv(path, encoding=encoding, kinds=kinds, limits=_LIMITS)
-    columns: dict[str, list[Any]] = {str(column.name): list(column) for column in table.columns}
-    rows = _decision_rows(columns[corner], [*map(str, known)], [table.place(row) for row in range(len(table))], name)
-    for text in header:
-        for row in rows:
-            value = columns[text][row]
-            if value is None or not abs(value) <= _LARGEST:
-                problem = "the cell is empty" if value is None else f"{value} is not a loss"
-                raise DataError(f"{table.place(row)}: column {quoted(text)}: {problem}; {_FINITE}")
-    return known, np.array([[columns[str(c)][row] for c in known] for row in rows], np.float64)
-
-
-def _check_header(header: Sequence[str], known: tuple[State, ...], place: str) -> None:
-    if not header:
-        raise DataError(f"{place}: only one column; the header has a cell for the decisions and one for every true class")
-    texts = [str(label) for label in known]
-    for text in header:
-        if text not in texts:
-            raise DataError(f"{place}: {_unknown(text, known)}")
-    for text in texts:
-        if text not in header:
-            raise DataError(f"{place}: there is no column for the class {quoted(text)}; add it, with its losses")
-
-
-def _decision_rows(decided: Sequence[Any], texts: Sequence[str], places: Sequence[str], name: str) -> list[int]:
-    """Return the rows of the labels in their order, followed by that of rejecting where there is one."""
-    rows: dict[str, int] = {}
-    for row, text in enumerate(decided):
-        decision = REJECT if text in _REJECTS and text not in texts else text
-        if decision not in texts and decision != REJECT:
-            raise DataError(f"{places[row]}: {_unknown(text, texts)}")
-        if decision in rows:
-            raise DataError(
-                f"{places[row]}: the decision {quoted(decision)} is there twice, first at {places[rows[decision]]}; keep one"
-            )
-        rows[decision] = row
-    missing = [text for text in texts if text not in rows]
-    if missing:
-        raise DataError(f"{name}: there is no row for deciding {quoted(missing[0])}; add it, with a loss for every true class")
-    return [rows[text] for text in [*texts, *([REJECT] if REJECT in rows and REJECT not in texts else [])]]
-
-
-def _weka_lines(path: PathLike, encoding: str) -> list[tuple[int, str]] | None:
-    """Return the lines that are neither comments nor empty, with their numbers; None where the file is not a cost file of Weka."""
-    name = display_name(path)
-    with open_file(path) as file:
-        lines = [
-            (block.first + i, line.strip())
-            for block in text_blocks(file, name, encoding, _LIMITS)
-            for i, line in enumerate(block.lines)
-        ]
-    filled = [(number, line) for number, line in lines if line]
-    if not name.lower().removesuffix(".gz").endswith(".cost") and not (filled and filled[0][1][0] in "%["):
-        return None
-    return [(number, line) for number, line in filled if not line.startswith("%")]
-
-
-def _of_weka(lines: list[tuple[int, str]], labels: tuple[State, ...], name: str) -> tuple[tuple[State, ...], NDArray[np.float64]]:
-    """Return the matrix of a cost file of Weka, (true, decided), transposed."""
-    if not lines:
-        raise DataError(f"{name}: no header: the file is empty; it has to begin with the size of the matrix, as in `2 2`")
-    rows = _bracketed(lines, name) if lines[0][1].startswith("[") else _sized(lines, len(labels), name)
-    if len(rows) != len(labels):
-        place = f"{name}:{rows[-1][0]}" if rows else name
-        raise DataError(
-            f"{place}: {len(rows)} rows for {len(labels)} labels; write one for every class, in the order of the labels"
-        )
-    matrix = [_row(words, len(labels), f"{name}:{number}") for number, words in rows]
-    return labels, np.array(matrix, np.float64).T
-
-
-def _bracketed(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]]:
-    """Return the rows of `[0 1; 5 0]`, which may extend over several lines."""
-    number = lines[-1][0]
-    if not lines[-1][1].endswith("]"):
-        raise DataError(
-            f"{name}:{number}: {quoted(lines[-1][1])}: the bracket is never closed; close it with ] after the last number"
-        )
-    cells = [(number, part.split()) for number, line in lines for part in re.split(r"(;)", line.strip("[]").replace(",", " "))]
-    rows: list[tuple[int, list[str]]] = [(lines[0][0], [])]
-    for number, words in cells:
-        if words == [";"]:
-            rows.append((number, []))
-        else:
-            rows[-1] = (rows[-1][0] if rows[-1][1] else number, rows[-1][1] + words)
-    return rows if rows[-1][1] else rows[:-1]
-
-
-def _sized(lines: list[tuple[int, str]], classes: int, name: str) -> list[tuple[int, list[str]]]:
-    """Return the rows after the line with the size."""
-    number, line = lines[0]
-    size = line.split()
-    if len(size) != 2 or not all(word.isascii() and word.isdigit() for word in size):
-        raise DataError(
-            f"{name}:{number}: {quoted(line)} is not the size of the matrix; write the numbers of rows and columns, as in `2 2`"
-        )
-    if size != [str(classes)] * 2:
-        raise DataError(
-            f"{name}:{number}: a matrix of {quoted(line)}, but there are {classes} labels; it has to be {classes} {classes}"
-        )
-    return [(number, row.split()) for number, row in lines[1:]]
-
-
-def _row(words: Sequence[str], classes: int, place: str) -> list[float]:
-    if len(words) != classes:
-        raise DataError(f"{place}: {len(words)} numbers for {classes} labels; write one for every class")
-    wrong = [word for word in words if not _NUMBER.fullmatch(word) or not abs(float(word)) <= _LARGEST]
-    if wrong:
-        raise DataError(f"{place}: {quoted(wrong[0])} is not a loss; {_FINITE}")
-    return [float(word) for word in words]
