@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.errors import DataError, ParameterError
-from naivete.evaluation.comparison import Comparisons, compare, compare_many, visible
+from naivete.evaluation.comparison import Comparisons, compare, compare_many
 from naivete.evaluation.comparison_table import sheet_of
+from naivete.evaluation.comparison_terms import visible
 from naivete.evaluation.diagram import as_csv, as_json, as_latex, as_markdown, as_text, critical_difference_diagram
 from naivete.evaluation.statistics import (
     Nemenyi,

@@ -30,7 +30,7 @@ from naivete.errors import ParameterError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from naivete.evaluation import LabelledTable, Protocol, Report, Results
-    from naivete.evaluation.comparison import Terms
+    from naivete.evaluation.comparison_terms import Terms
 
 __all__ = ["COMMAND"]
 

@@ -1,9 +1,9 @@
-"""Comparisons of models with a baseline: all tests, and sentences with the conclusions."""
+"""Comparisons of models with a baseline by all tests, on one data set or on several."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,69 +12,16 @@ import numpy as np
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.evaluation import statistics as tests
 from naivete.evaluation.checked_scores import Floats
+from naivete.evaluation.comparison_terms import SAME, Terms
+from naivete.evaluation.conclusions import model_sentence, pair_sentences, rank_sentences
 
-__all__ = ["MARKS", "Comparison", "Comparisons", "Pair", "Terms", "compare", "compare_many", "visible"]
+__all__ = ["MARKS", "Comparison", "Comparisons", "Pair", "compare", "compare_many"]
 
 MARKS: Final = {"better": "v", "undecided": " ", "worse": "*"}
 """The mark beside a score for each verdict of the corrected test."""
 
 _LARGEST: Final = 1e100
 """The limit of scores, whose squares must be finite."""
-_SAME: Final = 1e-12
-"""Scores whose relative difference is smaller are equal up to rounding errors."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The terms of a comparison: the measure, whether higher is better, the significance level, and the practical equivalence.
-
-    Parameters
-    ----------
-    measure : str
-        The measure that is compared.
-    higher_is_better : bool
-        Whether higher values are better.
-    alpha : float
-        The significance level.
-    rope : float
-        The largest difference that does not matter in practice.
-    """
-
-    measure: str
-    higher_is_better: bool
-    alpha: float
-    rope: float
-
-    def value(self, score: float) -> str:
-        """Return a score as text: accuracy in per cent, other measures unchanged.
-
-        Parameters
-        ----------
-        score : float
-            The score.
-
-        Returns
-        -------
-        str
-            The text.
-        """
-        return f"{100 * score:.1f}" if self.measure == "accuracy" else f"{score:.4g}"
-
-    @property
-    def label(self) -> str:
-        """The measure as a heading."""
-        return "accuracy in per cent" if self.measure == "accuracy" else visible(self.measure)
-
-    @property
-    def unit(self) -> str:
-        """The unit of a score in sentences."""
-        return " per cent accuracy" if self.measure == "accuracy" else f" {visible(self.measure)}"
-
-    @property
-    def region(self) -> str:
-        """The region of practical equivalence (ROPE), with its unit."""
-        percent = self.measure == "accuracy"
-        return f"{100 * self.rope:g} point{'s' * (self.rope != 0.01)}" if percent else f"{self.rope:g}"
 
 
 @dataclass(frozen=True)
@@ -150,7 +97,7 @@ class Comparison:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The conclusions about each model."""
-        return tuple(" ".join(_conclusion(self, pair)) for pair in self.pairs)
+        return tuple(" ".join(pair_sentences(self, pair)) for pair in self.pairs)
 
     @property
     def sentence(self) -> str:
@@ -204,8 +151,8 @@ class Comparisons:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The conclusions over all data sets; those about each data set are in `comparisons`."""
-        overall = _of_ranks(self) if len(self.models) > 2 else []
-        return (*overall, *(_of_counts(self, m) for m in range(1, len(self.models))))
+        overall = rank_sentences(self) if len(self.models) > 2 else []
+        return (*overall, *(model_sentence(self, m) for m in range(1, len(self.models))))
 
     @property
     def sentence(self) -> str:
@@ -340,16 +287,6 @@ def compare_many(
     return Comparisons(tuple(models), tuple(results), tests.friedman(means), ranked, tuple(across), terms)
 
 
-def visible(value: str) -> str:
-    r"""Return the text on one line, with control characters escaped, which a terminal would interpret; an empty text in quotes.
-
-    >>> visible("a\x1b[31m\nb"), visible("")
-    ('a\\x1b[31m\\nb', "''")
-    """
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in value)
-    return text if text.strip() else f"'{text}'"
-
-
 def _terms(measure: str, higher_is_better: bool, alpha: float, rope: float) -> Terms:
     if not 0 < alpha < 1:
         raise ParameterError(f"compare: alpha={quoted(alpha)}; expected a number between 0 and 1, exclusive")
@@ -387,7 +324,7 @@ def _baseline(baseline: str | None, models: Sequence[str] | Mapping[str, Any]) -
 def _differences(scores: Floats, base: Floats, higher_is_better: bool) -> Floats:
     """Return the differences to the baseline, positive if better; 0 for differences of the size of rounding errors."""
     differences = scores - base if higher_is_better else base - scores
-    return np.where(np.abs(differences) <= _SAME * np.maximum(np.abs(scores), np.abs(base)), 0.0, differences)
+    return np.where(np.abs(differences) <= SAME * np.maximum(np.abs(scores), np.abs(base)), 0.0, differences)
 
 
 def _moments(scores: Floats) -> tuple[float, float]:
@@ -396,88 +333,3 @@ def _moments(scores: Floats) -> tuple[float, float]:
 
 def _verdict(test: tests.TTest, alpha: float) -> str:
     return "undecided" if test.p >= alpha else "better" if test.statistic > 0 else "worse"
-
-
-def _conclusion(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Yield the sentences about one model on one data set."""
-    model, base, terms = visible(pair.model), visible(comparison.baseline), comparison.terms
-    where = f" on {visible(comparison.data)}" if comparison.data else ""
-    values = f"{terms.value(pair.mean)} against {terms.value(comparison.mean)}{terms.unit}"
-    if pair.wilcoxon.pairs == 0:
-        yield f"{model} and {base} scored the same in every round{where}: {terms.value(comparison.mean)}{terms.unit}."
-        return
-    decided, plain = pair.verdict != "undecided", _p(pair.plain.p, terms.alpha)
-    first = f"{model} is {pair.verdict} than {base}" if decided else f"{model} and {base} do not differ significantly"
-    yield f"{first}{where}: {values}; the corrected test gives {_p(pair.corrected.p, terms.alpha)}."
-    if decided:
-        yield f"The plain paired t, which ignores that the training sets overlap, gives {plain}."
-        if pair.adjusted >= terms.alpha:
-            adjusted = _p(pair.adjusted, terms.alpha)
-            yield f"Allowing for {len(comparison.pairs)} comparisons with {base} (Holm) it is {adjusted}: this may be chance."
-    elif pair.plain.p < terms.alpha:
-        yield f"The plain paired t would find a difference ({plain}), but it ignores that the training sets overlap."
-    if pair.bayesian.scale <= _SAME * abs(pair.bayesian.mean):
-        yield f"The difference is the same in all {comparison.rounds} rounds, so that its variance is zero."
-    yield _practical(model, pair, terms)
-
-
-def _practical(model: str, pair: Pair, terms: Terms) -> str:
-    """Return a sentence about the probability of a difference that matters in practice."""
-    better = pair.bayesian.right >= pair.bayesian.left
-    side = _chance(max(pair.bayesian.left, pair.bayesian.right))
-    if terms.rope == 0:
-        return f"The probability that {model} is {'better' if better else 'worse'} is {side}."
-    if pair.verdict != "undecided" and pair.bayesian.rope < 0.5:
-        return f"The probability that {model} is {'better' if better else 'worse'} by more than {terms.region} is {side}."
-    equal = f"the probability that they are practically equal is {_chance(pair.bayesian.rope)}"
-    return f"With a region of practical equivalence of {terms.region} {equal}."
-
-
-def _of_ranks(comparisons: Comparisons) -> Iterator[str]:
-    """Yield the sentences about the ranks of three or more models."""
-    test, ranked, alpha = comparisons.friedman, comparisons.nemenyi, comparisons.terms.alpha
-    p_values = f"Friedman's chi-square {_p(test.p, alpha)}, Iman and Davenport's F {_p(test.f_p, alpha)}"
-    if test.f_p >= alpha:
-        yield f"Over {ranked.data_sets} data sets the average ranks do not differ significantly ({p_values}): no model is the best."
-        return
-    yield f"Over {ranked.data_sets} data sets the average ranks differ ({p_values})."
-    order = sorted(range(len(comparisons.models)), key=lambda m: ranked.ranks[m])
-    names = [f"{visible(model)} ({rank:.2f})" for model, rank in zip(comparisons.models, ranked.ranks, strict=True)]
-    better = [
-        (names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order
-    ]
-    pairs = "; ".join(f"{model} is better than {', '.join(others)}" for model, others in better if others)
-    yield f"By Nemenyi's test (critical difference {ranked.critical_difference:.2f}) {pairs or 'no two differ significantly'}."
-
-
-def _of_counts(comparisons: Comparisons, model: int) -> str:
-    """Return a sentence about a model: the verdicts on the data sets, and the test of the means."""
-    better, undecided, worse = comparisons.counts(model)
-    test, alpha = comparisons.across[model - 1], comparisons.terms.alpha
-    each = f"better on {better}, worse on {worse} and not significantly different on {undecided}, by the corrected test on each"
-    name, base = visible(comparisons.models[model]), visible(comparisons.models[0])
-    means = f"Wilcoxon's test of the means gives {_p(test.p, alpha)}{_limit(test.pairs, len(comparisons.comparisons), alpha)}"
-    return f"Of {len(comparisons.comparisons)} data sets, {name} is {each}, compared with {base}; {means}."
-
-
-def _limit(differing: int, data_sets: int, alpha: float) -> str:
-    """Return the reason why no p value below alpha is possible: too few data sets, or too few with different means."""
-    least = 2.0 ** (1 - differing)
-    if not differing:
-        return ", as the means are the same on all of them"
-    if least < alpha:
-        return ""
-    few = "so few data sets" if differing == data_sets else f"the {differing} data set{'s' * (differing > 1)} whose means differ"
-    return f", and {few} cannot give less than {least:.2g}"
-
-
-def _p(p: float, alpha: float) -> str:
-    """Return the p value as text, not rounded across the level."""
-    if p < 0.0001 <= alpha:
-        return "p < 0.0001"
-    rounded = next((t for d in (2, 4, 8) if (float(t := f"{p:.{d}g}") < alpha) == (p < alpha)), repr(p))
-    return f"p = {rounded}"
-
-
-def _chance(p: float) -> str:
-    return "more than 0.99" if p > 0.99 else "less than 0.01" if p < 0.01 else f"{p:.2f}"

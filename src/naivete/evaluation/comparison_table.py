@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from naivete.evaluation.comparison import MARKS, Comparison, Comparisons, Pair, Terms, visible
+from naivete.evaluation.comparison import MARKS, Comparison, Comparisons, Pair
+from naivete.evaluation.comparison_terms import Terms, visible
 
 __all__ = ["Sheet", "sheet_of"]
 

@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from naivete.display.markup import Markup, attribute, element, shorten, text_width
 from naivete.errors import DataError
-from naivete.evaluation.comparison import MARKS, Comparison, Comparisons, visible
+from naivete.evaluation.comparison import MARKS, Comparison, Comparisons
 from naivete.evaluation.comparison_table import sheet_of
+from naivete.evaluation.comparison_terms import visible
 from naivete.evaluation.rank_tests import Nemenyi
 
 __all__ = ["as_csv", "as_json", "as_latex", "as_markdown", "as_text", "critical_difference_diagram"]

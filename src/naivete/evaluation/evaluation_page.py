@@ -13,7 +13,7 @@ from naivete.display import page
 from naivete.display.charts import line_chart
 from naivete.display.markup import Markup
 from naivete.evaluation.calibration_bins import calibration
-from naivete.evaluation.comparison import visible
+from naivete.evaluation.comparison_terms import visible
 from naivete.evaluation.cross_validation import Result
 from naivete.evaluation.outcomes import Cases
 from naivete.evaluation.roc_curves import roc

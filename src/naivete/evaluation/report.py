@@ -12,8 +12,9 @@ from naivete.data.labelled_table import LabelledTable
 from naivete.display import page
 from naivete.display.markup import Markup, element, figure
 from naivete.errors import ParameterError, did_you_mean, quoted
-from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many, visible
+from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many
 from naivete.evaluation.comparison_table import sheet_of
+from naivete.evaluation.comparison_terms import visible
 from naivete.evaluation.data_sets import Data, cases_by_name
 from naivete.evaluation.diagram import critical_difference_diagram
 from naivete.evaluation.protocols import LearningCurve, Protocol, Splits, TrainTest
