@@ -4,7 +4,8 @@ from naivete.data.labelled_table import LabelledTable, label_table
 from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many
 from naivete.evaluation.cross_validation import Progress, Result, cross_validate, stratified_folds
 from naivete.evaluation.description import Description, read_description
-from naivete.evaluation.protocols import KFold, LearningCurve, Protocol, Splits, TrainTest, protocol_of
+from naivete.evaluation.protocol_text import protocol_of
+from naivete.evaluation.protocols import KFold, LearningCurve, Protocol, Splits, TrainTest
 from naivete.evaluation.records import Record, Results
 from naivete.evaluation.report import Report, report
 from naivete.evaluation.run import run

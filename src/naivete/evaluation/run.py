@@ -22,7 +22,8 @@ from naivete.evaluation.data_sets import Data, cases_by_name, lacking, warn_abou
 from naivete.evaluation.held_out_predictions import Prediction, held_out_predictions
 from naivete.evaluation.measures import measures
 from naivete.evaluation.outcomes import confusion
-from naivete.evaluation.protocols import Protocol, Split, protocol_of
+from naivete.evaluation.protocol_text import protocol_of
+from naivete.evaluation.protocols import Protocol, Split
 from naivete.evaluation.records import Key, Record, Results, Store, data_hash, write_split
 
 __all__ = ["RunProgress", "run"]
