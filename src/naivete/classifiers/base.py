@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.classifiers.calibration import CalibrationMixin
 from naivete.classifiers.categorical_attributes import CategoricalAttributesMixin
 from naivete.classifiers.class_weights import ClassWeight, ClassWeightMixin
 from naivete.classifiers.costs import CostMixin
@@ -31,7 +32,7 @@ from naivete.classifiers.tables import TablesMixin
 from naivete.counts.budget import BUDGET
 from naivete.data.frames import is_frame
 from naivete.encoding.encoder import DENSITIES, Encoder
-from naivete.errors import ParameterError, ResourceError, quoted
+from naivete.errors import ParameterError, ResourceError
 from naivete.inference.derived_predictor import predictor_of
 from naivete.network.network import Network, Structure
 from naivete.storage.canonical_json import expect_keys
@@ -48,6 +49,7 @@ __all__ = ["NetworkClassifier"]
 class NetworkClassifier(
     DefaultEncoderMixin,
     ClassWeightMixin,
+    CalibrationMixin,
     CostMixin,
     DecisionScoresMixin,
     FromCasesMixin,
@@ -142,7 +144,6 @@ class NetworkClassifier(
     passes_: int
     relevance_: NDArray[np.float64]
     arc_information_: dict[tuple[int, int], float]
-    temperature_: float
     missing_tokens_: tuple[str, ...]
     predictor_: Any
     _framed: bool
@@ -262,42 +263,6 @@ class NetworkClassifier(
                 f"numbers='normal' or 'kernel': {type(self).__name__} learns from tables only; choose {', '.join(most)} or {last}, "
                 "which can use densities, or numbers='cut'"
             )
-
-    def _check_calibration(self, encoder: Encoder) -> None:
-        if self.calibration is None:
-            return
-        if str(self.calibration) != "leave-one-out":
-            raise ParameterError(
-                f"calibration={quoted(self.calibration)}: choose 'leave-one-out', or None for the probabilities of the network"
-            )
-        if encoder.missing == "em":
-            raise ParameterError(
-                "calibration='leave-one-out' subtracts a case from tables of counts, and missing='em' has expected counts; choose "
-                "missing='omit' or 'state'"
-            )
-        if encoder.numbers in DENSITIES:
-            self._refuse_calibration("densities of continuous features; discretize them (numbers='cut')")
-
-    def _refuse_calibration(self, reason: str) -> None:
-        raise ParameterError(
-            f"calibration='leave-one-out' subtracts a case from tables of counts, and this {type(self).__name__} has {reason}"
-        )
-
-    def _temperature(self, counts: Counts, network: Network) -> dict[str, float]:
-        """Return the temperature of the posteriors as an attribute, where there is a calibration."""
-        from naivete.learners.calibration import leave_one_out_temperature
-
-        if self.calibration is None:
-            return {}
-        if counts.continuous:
-            self._refuse_calibration("densities of continuous features; discretize them (numbers='cut')")
-        if network.derived:
-            self._refuse_calibration("derived columns, for which there is no exact leave-one-out")
-        return {"temperature_": leave_one_out_temperature(counts, network, **self._table_settings())}
-
-    def _table_settings(self) -> dict[str, Any]:
-        """Return the smoothing and the prior with which the tables were estimated."""
-        return {"smoothing": self.smoothing, "prior": self.prior}
 
     def fit_counts(
         self,
