@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Bools", "Integers", "Numbers", "missing", "missing_code", "narrowest"]
+__all__ = ["Bools", "Integers", "Numbers", "absent_code", "missing", "missing_code", "narrowest"]
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -27,3 +27,8 @@ def missing_code(dtype: DTypeLike) -> int:
 def missing(column: NDArray[Any]) -> Bools:
     """Return whether each entry of a column of codes, or of floating-point numbers, is missing."""
     return np.isnan(column) if column.dtype.kind == "f" else column == missing_code(column.dtype)  # type: ignore[no-any-return]
+
+
+def absent_code(column: NDArray[Any]) -> float | int:
+    """Return what a missing entry of a column has: the largest code of its type, or nan in a column of floating-point numbers."""
+    return np.nan if column.dtype.kind == "f" else missing_code(column.dtype)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import missing_code
 from naivete._kernels.dispatch import address, columns_struct, compiled, on_gpu, require_memory, without_continuous
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.threads import SERIAL, ranges, run_parallel, sum_private, threads
@@ -101,7 +102,7 @@ class RowBlock:
         """Return the codes of one variable and the mask of missing ones; the mask is None if none is missing."""
         if variable not in self.columns:
             column = np.ascontiguousarray(self.codes[variable][self.rows])
-            last = np.iinfo(column.dtype).max
+            last = missing_code(column.dtype)
             missing = column == last if len(column) and column.max() == last else None
             self.columns[variable] = column, missing
         return self.columns[variable]

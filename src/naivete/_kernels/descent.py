@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import missing_code
 from naivete._kernels.dispatch import address, columns_struct, compiled
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
@@ -56,7 +57,7 @@ def _descend_numpy(codes: Codes, nodes: NDArray[np.int64], position: NDArray[np.
         for x in np.unique(tested).tolist():
             members = rows[tested == x]
             values = codes[x][members]
-            observed = values != np.iinfo(values.dtype).max
+            observed = values != missing_code(values.dtype)
             members, values = members[observed], values[observed].astype(np.int64)
             node = position[members]
             position[members] = first_children[node] + np.where(last_codes[node] < 0, values, values > last_codes[node])

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import missing_code
 from naivete._kernels.column_blocks import row_major_matrix
 from naivete._kernels.dispatch import Codes, device_setting, torch_module
 from naivete._kernels.threads import run_parallel
@@ -254,7 +255,7 @@ def _uploaded(codes: Codes) -> list[Line]:
             wide = np.full((1, -(-max(1, len(column)) // ALIGNED) * ALIGNED), -1, np.int32)
             wide[0, : len(column)] = column  # 2**32 - 1 becomes -1
             if column.dtype == np.uint16:
-                wide[0, : len(column)][column == np.iinfo(np.uint16).max] = -1
+                wide[0, : len(column)][column == missing_code(np.uint16)] = -1
             lines[i] = torch.from_numpy(wide).to(device()), 0
     return lines
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import missing_code
 from naivete._kernels.column_blocks import row_major_matrix
 from naivete._kernels.dispatch import Struct, address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
@@ -134,7 +135,7 @@ def _pack_c(
 
 def _class_order_numpy(labels: NDArray[Any], classes: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return the rows sorted by class, in a stable order, and the number of rows of each class."""
-    counts = np.bincount(labels[labels != np.iinfo(labels.dtype).max], minlength=classes)
+    counts = np.bincount(labels[labels != missing_code(labels.dtype)], minlength=classes)
     if classes > 8:
         return np.argsort(labels, kind="stable")[: counts.sum()], counts
     return np.concatenate([np.flatnonzero(labels == c) for c in range(classes)]), counts
@@ -176,7 +177,7 @@ class _ColumnGroup:
         sizes = np.array(cards)[columns]
         self.states = [(np.flatnonzero(sizes > state), state) for state in range(1, int(sizes.max()))]
         self.incomplete = np.flatnonzero(np.array(missing)[columns])
-        self.missing_code = np.iinfo(self.codes[0].dtype).max
+        self.missing_code = missing_code(self.codes[0].dtype)
         self.matrix = row_major_matrix(self.codes)
 
     def rows(self, rows: NDArray[np.intp], width: int) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import missing_code
 from naivete._kernels.dispatch import Struct, address, columns_struct, compiled
 from naivete._kernels.threads import SERIAL, run_parallel, threads
 
@@ -61,7 +62,7 @@ def sparse_planes(starts: NDArray[Any], members: NDArray[Any], labels: NDArray[A
     ([0, 0, 1, 2, 3], [0, 2, 0], [2, 1])
     """
     starts, members = np.ascontiguousarray(starts, np.int64), np.ascontiguousarray(members, np.int32)
-    counts = np.bincount(labels[labels != np.iinfo(labels.dtype).max], minlength=classes)
+    counts = np.bincount(labels[labels != missing_code(labels.dtype)], minlength=classes)
     library = compiled()
     if library is None:
         columns = _columns_numpy(starts, members, labels, classes, planes)
@@ -96,7 +97,7 @@ def _columns_numpy(
 ) -> _Columns:
     lengths = np.diff(starts)
     label = np.repeat(labels, lengths)
-    places = np.flatnonzero(label != np.iinfo(labels.dtype).max)
+    places = np.flatnonzero(label != missing_code(labels.dtype))
     key = members[places].astype(np.int64) * classes + label[places]
     bounds = np.zeros(planes * classes + 1, np.int64)
     np.cumsum(np.bincount(key, minlength=planes * classes), out=bounds[1:])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.codes import narrowest
+from naivete._kernels.codes import missing_code, narrowest
 from naivete.cases import stored
 from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases
@@ -176,7 +176,7 @@ def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: 
         values = np.append(matrix.data[cells], np.zeros(1, matrix.dtype))
         encoded, wrong, some_missing = encoded_column(Column(None, values), variable, smooth=unseen == "smooth")
         widened = encoded.astype(dtype)
-        widened[encoded == np.iinfo(encoded.dtype).max] = np.iinfo(dtype).max
+        widened[encoded == missing_code(encoded.dtype)] = missing_code(dtype)
         codes[cells], zeros[columns] = widened[:-1], widened[-1]
         if some_missing:
             missing[matrix.indices[cells][np.isnan(values[:-1])]] = True

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete._kernels.codes import missing_code
 from naivete._kernels.column_blocks import row_major_matrix
 
 __all__ = ["PART_BYTES", "PlaneOnes", "SparseCodes", "few_ones", "parts_of", "row_major"]
@@ -84,7 +85,7 @@ class SparseCodes:
     @property
     def missing_code(self) -> int:
         """The code that means missing."""
-        return int(np.iinfo(self.codes.dtype).max)
+        return missing_code(self.codes.dtype)
 
     @property
     def rows(self) -> NDArray[np.int64]:

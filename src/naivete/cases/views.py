@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import narrowest
+from naivete._kernels.codes import missing_code, narrowest
 from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases
 from naivete.variables import CLASS, Variable, Variables
@@ -109,7 +109,7 @@ class _MissingAsStates:
 
 def _filled(column: NDArray[Any], card: int) -> NDArray[Any]:
     """Return the codes with the number of states in place of missing values."""
-    return np.where(column == np.iinfo(column.dtype).max, card, column).astype(narrowest(card + 1))
+    return np.where(column == missing_code(column.dtype), card, column).astype(narrowest(card + 1))
 
 
 def missing_as_states(cases: Cases) -> Cases:
@@ -171,10 +171,10 @@ class Configuration:
         result = np.zeros(len(block), np.int64)
         for x, numbers in zip(self.features, self.numbers, strict=True):
             codes = block.codes[x]
-            observed = (codes != np.iinfo(codes.dtype).max) & (result >= 0)
+            observed = (codes != missing_code(codes.dtype)) & (result >= 0)
             result = np.where(observed, numbers[np.where(observed, result, 0), np.where(observed, codes, 0)], -1)
         dtype = narrowest(self.card)
-        return np.where(result < 0, np.iinfo(dtype).max, result).astype(dtype)
+        return np.where(result < 0, missing_code(dtype), result).astype(dtype)
 
     def joined(self, x: int, together: NDArray[Any]) -> Configuration:
         """Return the configurations with one more feature, from the joint counts of the configurations and its states.
@@ -194,7 +194,7 @@ def row_hashes(columns: Sequence[NDArray[Any]], seed: int) -> NDArray[np.uint64]
     """Return a pseudo-random hash of each row, which is the same for equal rows."""
     hashes = np.full(len(columns[-1]), seed & (1 << 64) - 1, np.uint64)
     for column in columns:
-        missing = column == np.iinfo(column.dtype).max
+        missing = column == missing_code(column.dtype)
         hashes = _mixed(hashes + np.where(missing, np.uint64(2**63), column.astype(np.uint64)))
     return hashes
 

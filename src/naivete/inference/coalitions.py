@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from naivete._kernels.codes import Bools, Integers, Numbers, missing
+from naivete._kernels.codes import Bools, Integers, Numbers, absent_code, missing
 from naivete._kernels.layout import Codes
-from naivete.inference.log_odds import absent_code
 
 __all__ = ["Game", "ShapleyValues"]
 

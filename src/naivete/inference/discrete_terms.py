@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Bools, Integers, Numbers, missing
+from naivete._kernels.codes import Bools, Integers, Numbers, absent_code, missing
 from naivete._kernels.counting import RowBlock
 from naivete.errors import ResourceError, quoted
 from naivete.inference.elimination import Codes, Elimination, log
-from naivete.inference.log_odds import BITS, ZERO, absent_code, bits_of, relative
+from naivete.inference.log_odds import BITS, ZERO, bits_of, relative
 from naivete.inference.predictor import Predictor
 from naivete.inference.shapley import Background, family_values
 from naivete.network.derived_columns import Hidden

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from naivete._kernels.codes import Bools, Integers, Numbers, missing, missing_code, narrowest
+from naivete._kernels.codes import Bools, Integers, Numbers, absent_code, missing, missing_code, narrowest
 from naivete._kernels.layout import Codes
 from naivete.errors import DataError, ParameterError
 from naivete.inference.certainty import sampled_rows
 from naivete.inference.coalitions import Game, ShapleyValues
 from naivete.inference.explanation import By, Explainer
-from naivete.inference.log_odds import Attribution, absent_code, log_odds_of, posterior_log_odds
+from naivete.inference.log_odds import Attribution, log_odds_of, posterior_log_odds
 from naivete.inference.questions import wider_codes
 from naivete.inference.spectrum_sum import SpectrumSum, is_sum
 from naivete.network.network import Network

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.codes import Bools, Integers, Numbers, missing
+from naivete._kernels.codes import Bools, Integers, Numbers, absent_code, missing
 from naivete.errors import DataError, ParameterError
 from naivete.inference.certainty import Certainty, Training, sampled_rows
 from naivete.inference.continuous_terms import ContinuousTerms
 from naivete.inference.derived_predictor import DerivedPredictor, predictor_of
 from naivete.inference.discrete_terms import DiscreteTerms
 from naivete.inference.elimination import Codes, missing_patterns
-from naivete.inference.log_odds import BITS, Attribution, Scores, absent_code, bits_of, log_odds_of, relative
+from naivete.inference.log_odds import BITS, Attribution, Scores, bits_of, log_odds_of, relative
 from naivete.inference.predictor import Predictor, rows_without_evidence
 from naivete.inference.shapley import Background, NetworkBackground, RowsBackground
 from naivete.inference.tree_terms import TreeTerms

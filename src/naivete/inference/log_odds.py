@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from naivete._kernels.codes import Integers, Numbers, missing_code
+from naivete._kernels.codes import Integers, Numbers
 from naivete.inference.elimination import log
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "ZERO",
     "Attribution",
     "Scores",
-    "absent_code",
     "against_rest",
     "bits_of",
     "log_odds_of",
@@ -183,8 +181,3 @@ def bits_of(probabilities: Numbers) -> Numbers:
 def relative(logs: Numbers) -> Numbers:
     """Return the scores relative to the first class.  # (class, ...) -> (class - 1, ...)"""
     return np.asarray(logs[1:] - logs[0])
-
-
-def absent_code(column: NDArray[np.generic]) -> float | int:
-    """Return the code of a missing value in a column."""
-    return np.nan if column.dtype.kind == "f" else missing_code(column.dtype)

@@ -12,7 +12,7 @@ from math import factorial
 
 import numpy as np
 
-from naivete._kernels.codes import Bools, Integers, Numbers, missing
+from naivete._kernels.codes import Bools, Integers, Numbers, missing, missing_code
 from naivete._kernels.context_trees import binned
 from naivete._kernels.contexts import FamilyRecords, context_logs
 from naivete._kernels.layout import Codes
@@ -66,7 +66,7 @@ class SpectrumSum:
     def unknown(self) -> Numbers:
         """The scores of the class frequencies, predicted where nothing is observed, minus the sum of all terms.  # (class - 1,)"""
         weights = self.spectrum.class_weights
-        columns = [np.full(1, np.iinfo(np.uint32).max, np.uint32) for _ in self.families]
+        columns = [np.full(1, missing_code(np.uint32), np.uint32) for _ in self.families]
         terms = np.sum(self._terms(columns), axis=0)[:, 0]
         return np.asarray(relative(bits_of(weights / weights.sum())) - self.constant - terms)
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Numbers, missing, narrowest
+from naivete._kernels.codes import Numbers, absent_code, missing, missing_code, narrowest
 from naivete._kernels.exact_sums import LIMB, limbs
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
@@ -208,7 +208,7 @@ def naive_part(network: Network) -> Network:
     _check_root(network)
     cards = [network.variables[x].card for x in network.features]
     starts = np.cumsum([0, *cards])
-    codes = [np.full(starts[-1], np.iinfo(narrowest(card)).max, narrowest(card)) for card in cards]
+    codes = [np.full(starts[-1], missing_code(narrowest(card)), narrowest(card)) for card in cards]
     for column, start, card in zip(codes, starts, cards, strict=False):
         column[start : start + card] = np.arange(card)
     joint = np.exp(Predictor(_with_equal_priors(network)).joint(codes, np.ones(len(cards), bool))) if cards else np.empty((0, 0))
@@ -312,7 +312,7 @@ def _log_density(network: Network, x: int, codes: Mapping[int, NDArray[Any]]) ->
 
 
 def _all_missing(column: NDArray[Any]) -> NDArray[Any]:
-    return np.full_like(column, np.nan if column.dtype.kind == "f" else np.iinfo(column.dtype).max)
+    return np.full_like(column, absent_code(column))
 
 
 def _difference(one: Numbers, two: Numbers) -> Numbers:

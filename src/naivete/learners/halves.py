@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import narrowest
+from naivete._kernels.codes import missing_code, narrowest
 from naivete._kernels.exact_sums import limbs, sums_as_numbers
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.cases.views import hash_half, row_hashes
@@ -76,7 +76,7 @@ def _within_budget(distinct: ConfigurationCounts, budget: int) -> ConfigurationC
 
 def _missing_as_minus_one(column: NDArray[Any]) -> NDArray[np.int64]:
     """Return the codes, -1 where missing."""
-    return np.where(column == np.iinfo(column.dtype).max, -1, column.astype(np.int64))
+    return np.where(column == missing_code(column.dtype), -1, column.astype(np.int64))
 
 
 def _divided(distinct: ConfigurationCounts, columns: tuple[int, ...], counts: Counts, seed: int) -> tuple[Cases, Cases]:
@@ -96,7 +96,7 @@ def _divided(distinct: ConfigurationCounts, columns: tuple[int, ...], counts: Co
 
 def _stored(column: NDArray[np.int32], card: int) -> NDArray[Any]:
     dtype = narrowest(card)
-    return np.where(column < 0, np.iinfo(dtype).max, column).astype(dtype)
+    return np.where(column < 0, missing_code(dtype), column).astype(dtype)
 
 
 def _with_weight(counts: Counts, codes: tuple[NDArray[Any], ...], weight: NDArray[np.float64]) -> MemoryCases:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Numbers, narrowest
+from naivete._kernels.codes import Numbers, missing_code, narrowest
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.errors import DataError, quoted
@@ -164,7 +164,7 @@ def _given_parent(predictor: Predictor, arc: Arc) -> Numbers:
     cards = [network.variables[v].card for v in members]
     states = np.indices(cards).reshape(2, -1)
     unknown = (narrowest(v.card) for v in network.variables[:-1])
-    codes = [np.full(states.shape[1], np.iinfo(kind).max, kind) for kind in unknown]
+    codes = [np.full(states.shape[1], missing_code(kind), kind) for kind in unknown]
     for v, column in zip(members, states, strict=True):
         codes[v][:] = column
     joint = np.exp(predictor.joint(codes, ~np.isin(network.features, members))).reshape(*cards, -1)
@@ -298,7 +298,7 @@ class _LeaveOneOut:
 
 
 def _observed(codes: Codes, members: Sequence[int]) -> NDArray[np.bool_]:
-    return np.asarray(np.logical_and.reduce([codes[v] != np.iinfo(codes[v].dtype).max for v in members]))
+    return np.asarray(np.logical_and.reduce([codes[v] != missing_code(codes[v].dtype) for v in members]))
 
 
 def _without(whole: FeatureTerms, without: Numbers, observed: NDArray[np.bool_]) -> Numbers:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import narrowest
+from naivete._kernels.codes import missing_code, narrowest
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.counts.independence import checked_level
@@ -188,7 +188,7 @@ class _Missing:
 
     def __call__(self, block: Block) -> NDArray[Any]:
         dtype = narrowest(self.card)
-        return np.full(len(block), np.iinfo(dtype).max, dtype)
+        return np.full(len(block), missing_code(dtype), dtype)
 
 
 def _network(counts: Counts, kept: list[tuple[LearnedHidden, Fit]], smoothing: Smoothing, prior: Sequence[float] | None) -> Network:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Numbers, narrowest
+from naivete._kernels.codes import Numbers, missing_code, narrowest
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.inference.elimination import Elimination
@@ -139,9 +139,9 @@ class GroupTerms:
         """Compute the terms of every configuration of the attributes and the class once, one case left out."""
         *codes, labels = np.indices(self.shape).reshape(len(self.shape), -1)
         columns = [labels] * (features + 1)
-        for x, states, size, gap in zip(self.group, codes, self.shape, self.has_missing, strict=False):
+        for x, states, size, has_missing in zip(self.group, codes, self.shape, self.has_missing, strict=False):
             dtype = narrowest(size)
-            columns[x] = np.where(gap & (states == size - 1), np.iinfo(dtype).max, states).astype(dtype)
+            columns[x] = np.where(has_missing & (states == size - 1), missing_code(dtype), states).astype(dtype)
         configurations = Block(columns)
         self.table = self._computed(configurations, remaining_classes(configurations, classes))
 
