@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
+from naivete.classifiers.specification import classifier_of, parse_spec
 from naivete.cli import COMMANDS, main
 from naivete.cli.parsing import parse
 from tests import LONG, ROOT
@@ -201,3 +204,18 @@ def test_every_module_is_in_the_architecture() -> None:
     for module in (ROOT / "src" / "naivete").iterdir():
         if module.name not in ("__pycache__", "py.typed", "__init__.py", "__main__.py", "_version.py"):
             assert re.search(rf"`[^`]*\b{module.stem}\b", text), module.name
+
+
+def test_numbers_of_passes_are_those_of_the_guide() -> None:
+    """The sections of the guide whose heading has a model state its passes on breast cancer: 'Passes, why: number'."""
+    X, y = load_breast_cancer(return_X_y=True)
+    stated = {}
+    for page in ("learners.md", "features.md"):
+        for section in (ROOT / "docs" / "guide" / page).read_text().split("\n## ")[1:]:
+            models = re.findall(r"`([\w-]+)`", section.partition("\n")[0])
+            passes = re.search(r"Passes(?:, [^:]*)?: (\d+)", section)
+            if models and passes:
+                stated[models[-1]] = int(passes[1])
+    assert len(stated) > 12
+    with warnings.catch_warnings(action="ignore"):
+        assert {model: classifier_of(parse_spec(model)).fit(X, y).passes_ for model in stated} == stated
