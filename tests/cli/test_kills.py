@@ -81,8 +81,10 @@ COMMANDS = {
     "checkpoint": ([*FIT, "--model", "hc", "--checkpoint", "work", "--every", "0", "--out", "result.csv"], []),
     "predict": (["predict", "model.nvt", "a.csv", "b.csv", "--force", "--out", "result.csv"], [*FIT, "--out", "model.nvt"]),
     "compare": (
-        ["compare", "b.csv", "--target", "class", "--models", "nb", "kdb:k=2", "--jobs", "1", "--resume", "work", "--force"]
-        + ["--protocol", "5-fold", "--records", "result.csv"],
+        [
+            *("compare", "b.csv", "--target", "class", "--models", "nb", "kdb:k=2", "--jobs", "1", "--protocol", "5-fold"),
+            *("--resume", "work", "--force", "--records", "result.csv"),
+        ],
         [],
     ),
 }
