@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from naivete import KDB, TAN, Encoder, HillClimb, NaiveBayes, load, model_hash, save
+from naivete import K2, KDB, TAN, Encoder, HillClimb, InfoAS, NaiveBayes, load, model_hash, save
 from naivete._kernels.exact_sums import halve_sums, limbs, sums_as_numbers
 from naivete.classifiers.base import NetworkClassifier
 from naivete.errors import DataError, ParameterError
@@ -71,6 +71,17 @@ def test_weights_are_halved_exactly(name: str) -> None:
         streamed = taught(clone(model), batches, half_life=half_life)
         factors = factors_of([60] * 5, half_life)
         assert model_hash(streamed) == fitted(model, batches, factors), (half_life, factors)
+
+
+@pytest.mark.parametrize("model", [K2(), InfoAS()])
+def test_learners_that_look_up_logarithms_of_counts_take_halved_weights(model: NetworkClassifier) -> None:
+    """The sums over the classes are whole numbers, those over the values are not."""
+    X, y = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]], ["x", "y", "y", "x"]
+    batches = [(pd.DataFrame(X), np.array(y), np.ones(len(y)))] * 2
+    streamed = clone(model)
+    for rows, labels, _ in batches:
+        streamed.partial_fit(rows, labels, half_life=len(y))
+    assert model_hash(streamed) == fitted(model, batches, [0.5, 1.0])
 
 
 @streams
@@ -145,11 +156,12 @@ def test_what_is_refused_changes_nothing() -> None:
     model = taught(clone(MODELS["KDB"]), batches, window=100)
     before, (X, y, weight) = model_hash(model), batches[-1]
     for arguments, message in (
-        ({"window": 0}, r"window=0: a number of cases, at least 1"),
+        ({"window": 0}, r"window=0: a number of cases, from 1"),
         ({"window": 7.5}, r"window=7\.5: a number of cases"),
         ({"half_life": "soon"}, r"half_life='soon': a number of cases"),
         ({"half_life": 5, "window": 5}, "choose one of them"),
-        ({"half_life": 5}, r"the earlier calls had window=100\.0; pass the same, or neither"),
+        ({"half_life": 10**400}, r"half_life=.*: a number of cases, from 1 to 2\*\*53"),
+        ({"half_life": 5}, r"the earlier calls had window=100; pass the same, or neither"),
     ):
         with pytest.raises(ParameterError, match=message):
             model.partial_fit(X, y, sample_weight=weight, **arguments)

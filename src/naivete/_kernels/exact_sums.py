@@ -111,15 +111,20 @@ def subtract_sums(one: LimbSums, two: LimbSums) -> LimbSums:
 def halve_sums(parts: LimbSums, times: int) -> LimbSums:
     """Return the sums divided by 2**times, exactly: the bits of every limb move to lower ones.
 
+    Weights that are halved are not integers, although their sums may be; a limb of zeros says so, and all sums of the same weights
+    become numbers of the same type.
+
     >>> {q: v.tolist() for q, v in sorted(halve_sums({0: np.array([5, 4])}, 1).items())}
     {-1: [2147483648, 0], 0: [2, 2]}
+    >>> {q: v.tolist() for q, v in sorted(halve_sums({0: np.array([6, 4])}, 1).items())}
+    {-1: [0, 0], 0: [3, 2]}
     """
     limb, bits = divmod(times, LIMB)
     halved: LimbSums = {}
     for q, part in parts.items():
         low = (part & ((1 << bits) - 1)) << (LIMB - bits)
         halved = add_sums(halved, {q - limb: part >> bits, **({q - limb - 1: low} if low.any() else {})})
-    return halved
+    return halved if set(halved) != {0} else {**halved, -1: np.zeros_like(halved[0])}
 
 
 def nonzero_sums(parts: LimbSums) -> NDArray[np.bool_]:

@@ -20,6 +20,8 @@ __all__ = ["Ages", "ages_of", "check_ages", "check_older_than"]
 EPOCH = 32
 """How many times weights are halved before the cases are kept apart from those before; cases of the epoch before the last are
 forgotten, so that the number of bits of the counts does not grow."""
+MOST_CASES = 2**53
+"""The largest window, half-life or age; a window that is never reached is infinity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +109,13 @@ def ages_of(earlier: Ages | None, window: Any, half_life: Any) -> Ages | None:
     if window is not None and half_life is not None:
         raise ParameterError(f"window={quoted(window)}, half_life={quoted(half_life)}: choose one of them")
     if half_life is None and not (_is_whole(window) or (isinstance(window, float) and window == math.inf)):
-        raise ParameterError(f"window={quoted(window)}: a number of cases, at least 1, or infinity to forget by `forget` alone")
+        raise ParameterError(f"window={quoted(window)}: a number of cases, from 1 to 2**53, or infinity to forget by `forget` alone")
     if window is None and not _is_whole(half_life):
-        raise ParameterError(f"half_life={quoted(half_life)}: a number of cases, at least 1")
+        raise ParameterError(f"half_life={quoted(half_life)}: a number of cases, from 1 to 2**53")
     if earlier is None:
         return Ages(None if window is None else float(window), None if half_life is None else int(half_life))
     if (earlier.window, earlier.half_life) != (window, half_life):
-        rule = f"window={earlier.window}" if earlier.half_life is None else f"half_life={earlier.half_life}"
+        rule = f"window={earlier.window:.0f}" if earlier.half_life is None else f"half_life={earlier.half_life}"
         passed = f"window={quoted(window)}" if half_life is None else f"half_life={quoted(half_life)}"
         raise ParameterError(f"{passed}: the earlier calls had {rule}; pass the same, or neither")
     return earlier
@@ -121,7 +123,7 @@ def ages_of(earlier: Ages | None, window: Any, half_life: Any) -> Ages | None:
 
 def _is_whole(value: Any) -> bool:
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return number and float(value) >= 1 and float(value).is_integer()
+    return number and 1 <= value <= MOST_CASES and value == int(value)
 
 
 def check_ages(kept: KeptCases, method: str) -> None:
@@ -136,7 +138,7 @@ def check_ages(kept: KeptCases, method: str) -> None:
 def check_older_than(kept: KeptCases, age: Any) -> None:
     """Refuse an age that is not a number of cases, and cases whose ages are not known."""
     if not _is_whole(age):
-        raise ParameterError(f"older_than={quoted(age)}: a number of cases, at least 1")
+        raise ParameterError(f"older_than={quoted(age)}: a number of cases, from 1 to 2**53")
     if kept.ages is not None and kept.ages.half_life is not None:
         raise DataError("forget: with half_life the cases of many batches are kept together; pass window to partial_fit instead")
     if kept.ages is None and kept.batches is None:
