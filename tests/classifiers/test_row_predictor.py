@@ -17,6 +17,7 @@ from naivete import (
     KDB,
     TAN,
     DataError,
+    DataTypeError,
     Encoder,
     MissingColumnWarning,
     NaiveBayes,
@@ -220,11 +221,14 @@ def test_rows_that_do_not_fit_are_refused() -> None:
         predict({"x0": ["a", "b"], "x1": [1.0, 2.0]})
     with pytest.raises(DataError, match="is infinity"):
         predict(["a", float("inf")])
-    with pytest.raises(DataError, match="no column 'X0'; did you mean x0"):
-        model.predict_proba({"X0": "a"})
+    for rows in ({"X0": "a"}, [{"X0": "a"}], [{"x0": "a"}, {"X0": "a"}]) * 2:  # tables are prepared for the second single row
+        with pytest.raises(DataError, match="no column 'X0'; did you mean x0"):
+            model.predict_proba(rows)
+    with pytest.raises(DataTypeError, match=r"column 'x0', row 2: \[1\] is of type list"):
+        model.predict([{"x0": "a"}, {"x0": [1]}])
     with pytest.raises(DataError, match="row 2: 5 is not a mapping"):
         model.predict([{"x0": "a"}, 5])
-    with pytest.raises(DataError, match="Expected 2D array"):
+    with pytest.raises(DataError, match="mapping from names to columns"):
         model.predict({"x0": ["a", "b"], "x1": [1.0, 2.0]})  # columns by name are no rows
     with pytest.raises(NotFittedError):
         NaiveBayes().row_predictor()

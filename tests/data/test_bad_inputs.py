@@ -104,10 +104,11 @@ REFUSED_X: dict[str, tuple[Any, type[Exception], str]] = {
     "F9-1-D": (np.arange(6), DataError, "Expected 2D array"),
     "F9-3-D": (np.zeros((6, 1, 1)), DataError, "dim 3"),
     "F9-ragged": ([[1, 2], [1], [1], [1], [1], [1]], DataError, "rows differ in length"),
-    "F9-text": ("abc", DataError, "Expected 2D array"),
+    "F9-text": ("abc.csv", DataError, "X='abc.csv': .*read the file with naivete.read"),
     "F9-None": (None, DataError, "Expected 2D array"),
     "F9-series": (pd.Series(range(6)), DataError, "2-dimensional"),
-    "F9-lazy": (pl.LazyFrame({"a": range(6)}), DataError, "Expected 2D array"),
+    "F9-columns": ({"a": list(range(6))}, DataError, "X: a mapping from names to columns is not a table; make a data frame"),
+    "F9-lazy": (pl.LazyFrame({"a": range(6)}), DataError, "X: the rows of a lazy frame .* call its method collect"),
     "F11-duplicates": (pd.DataFrame([[1, 2]] * 6, columns=["a", "a"]), DataError, "'a' at positions 1, 2"),
     "F11-two-levels": (pd.DataFrame([[1]] * 6, columns=pd.MultiIndex.from_tuples([("a", 1)])), DataTypeError, "named"),
 }

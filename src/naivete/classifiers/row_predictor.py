@@ -186,7 +186,8 @@ def one_row(X: Any, names: Sequence[Name], named: bool) -> Sequence[Any] | None:
             return row
         X = row if type(row) is dict else None
     if type(X) is dict:
-        return [X.get(name) for name in names]
+        values = [X.get(name) for name in names]
+        return values if any(name in X for name in names) else None  # a row without known names may have to be refused
     if type(X) is np.ndarray:
         usual = not named and X.shape == (1, len(names)) and X.dtype.kind in "biufOU"
         return X[0].tolist() if usual else None

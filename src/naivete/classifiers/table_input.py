@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -137,6 +138,7 @@ class TableInputMixin:
         """Check X by scikit-learn's rules for arrays, unless it is a frame, whose columns are checked one by one."""
         if is_frame(X) or in_device_memory(X):
             return X
+        _check_container(X)
         array = as_array(X) if isinstance(X, (list, tuple)) else X  # keeps the types of mixed text and numbers
         if _is_plain_array(array, min_rows):
             return array
@@ -184,6 +186,18 @@ class TableInputMixin:
 def _is_plain_array(X: Any, min_rows: int) -> bool:
     """Return whether X is an array with rows and columns and a common type, in which there is nothing to check."""
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biufOU" and len(X) >= min_rows and X.shape[1] > 0
+
+
+def _check_container(X: Any) -> None:
+    """Refuse what is often passed in place of a table, with the way to make a table of it."""
+    if isinstance(X, (str, bytes, PathLike)):
+        raise DataError(f"X={quoted(X)}: a table is needed, not the name of a file; read the file with naivete.read")
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
+        raise DataError(
+            "X: a mapping from names to columns is not a table; make a data frame of it, or pass a list of mappings, one for each row"
+        )
+    if hasattr(X, "collect_schema"):
+        raise DataError("X: the rows of a lazy frame are not known yet; call its method collect first")
 
 
 def _check_size(table: Table) -> None:

@@ -229,7 +229,7 @@ def _from_array(name: Name, values: NDArray[Any], source: str) -> Column:
 
 def _advice(kind: str) -> str:
     if kind in "mM":
-        return "turn dates into numbers (for instance days since a start) or into words (weekday, month) first"
+        return "turn dates into numbers (for instance days since a start) or into words (weekday, month), or remove the column"
     return "values are numbers, text or booleans; convert the column first"
 
 

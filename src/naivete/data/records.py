@@ -40,7 +40,7 @@ def records_of(X: Any) -> list[Mapping[Name, Any]]:
     if not isinstance(X, (list, tuple)):
         return [X]
     for row, record in enumerate(X):
-        if not is_record(record):
+        if not isinstance(record, Mapping) or hasattr(record, "shape"):
             raise DataError(f"X, row {row + 1}: {quoted(record)} is not a mapping from names to values, as the first row is")
     return list(X)
 
