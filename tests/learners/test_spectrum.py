@@ -278,7 +278,8 @@ def test_the_better_model_has_the_larger_share() -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"members": 0}, {"depth": -1}, {"depth": 65}, {"sample": 2.5}, {"trees": True}, {"boosting": -1}, {"random_state": -1}],
+    [{"members": 0}, {"depth": -1}, {"depth": 65}, {"sample": 2.5}, {"trees": True}, {"boosting": -1}, {"random_state": -1}]
+    + [{name: 10**30} for name in ("members", "trees", "boosting", "sample")],
 )
 def test_parameters_are_checked(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters))):

@@ -33,8 +33,8 @@ QUANTILES = 254
 """The most intervals of a numeric column; structures join them to fewer."""
 
 
-DEEPEST = 64
-"""The most parents of a feature."""
+LIMITS = {"members": (1, 1000), "trees": (0, 100_000), "boosting": (0, 10_000), "depth": (0, 64), "sample": (1, 10**9)}
+"""The least and the largest value of each parameter that is a whole number."""
 
 
 class Spectrum(NetworkClassifier):
@@ -136,14 +136,11 @@ class Spectrum(NetworkClassifier):
     def _settings(self) -> SpectrumSettings:
         from naivete.learners.spectrum import SpectrumSettings
 
-        least = {"members": 1, "trees": 0, "boosting": 0, "depth": 0, "sample": 1}
-        for name, smallest in least.items():
+        for name, (least, most) in LIMITS.items():
             value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:
-                raise ParameterError(f"{name}={quoted(value)}: a whole number, at least {smallest}")
-        if self.depth > DEEPEST:
-            raise ParameterError(f"depth={quoted(self.depth)}: at most {DEEPEST}")
-        values: dict[str, Any] = {name: int(getattr(self, name)) for name in least}
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= most:
+                raise ParameterError(f"{name}={quoted(value)}: a whole number from {least} to {most:,}")
+        values: dict[str, Any] = {name: int(getattr(self, name)) for name in LIMITS}
         return SpectrumSettings(**values, seed=seed_of(self.random_state))
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
