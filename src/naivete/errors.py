@@ -299,13 +299,15 @@ def quoted(value: object, limit: int = 60) -> str:
 def close_matches(name: object, candidates: Iterable[object], count: int = 3) -> list[str]:
     """Return up to `count` of the candidates that are most similar to a misspelled name, the most similar first.
 
-    Only the first 1,000 candidates are compared.
+    Only the first 1,000 candidates are compared, and None is similar to none.
 
     >>> close_matches("kbd", ["kdb", "tan"])
     ['kdb']
     """
     import difflib
 
+    if name is None:
+        return []
     return difflib.get_close_matches(str(name), [str(c) for c in islice(candidates, 1000)], n=count, cutoff=0.5)
 
 

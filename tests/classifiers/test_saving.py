@@ -96,6 +96,12 @@ def test_labels_keep_their_type(labels, tmp_path):
     assert not hasattr(loaded, "feature_names_in_")
 
 
+def test_a_file_is_named_by_text_or_a_path():
+    for function in (lambda path: naivete.save(NaiveBayes().fit(WEATHER, PLAY), path), naivete.load):
+        with pytest.raises(ParameterError, match="path=5: the name of a file is needed, as text or a path"):
+            function(5)
+
+
 def test_what_cannot_be_saved_is_said(tmp_path):
     with pytest.raises(NotFittedError, match="before saving"):
         naivete.save(KDB(), tmp_path / "m.nvt")

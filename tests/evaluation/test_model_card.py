@@ -163,5 +163,7 @@ def test_wrong_arguments() -> None:
     frame, labels = patients()
     with pytest.raises(naivete.NotFittedError):
         model_card(naivete.TAN())
+    with pytest.raises(ParameterError, match="model=5: pass a fitted classifier"):
+        model_card(5)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="purpose=3"):
         model_card(naivete.TAN().fit(frame, labels), purpose=3)  # type: ignore[arg-type]

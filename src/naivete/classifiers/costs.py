@@ -99,7 +99,9 @@ def _time(seconds: float) -> str:
 def _memory(number: float) -> str:
     """Return a rounded number of bytes.
 
-    >>> _memory(3.2e6), _memory(2.5e9)
-    ('3 MB', '2.5 GB')
+    >>> _memory(2e5), _memory(3.2e6), _memory(2.5e9)
+    ('less than 1 MB', '3 MB', '2.5 GB')
     """
+    if number < 1e6:
+        return "less than 1 MB"
     return f"{number / 1e6:.0f} MB" if number < 1e9 else f"{number / 1e9:.1f} GB"

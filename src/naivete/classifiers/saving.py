@@ -66,14 +66,15 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
     """
     from pathlib import Path
 
-    from naivete.storage.atomic import atomic_write
+    from naivete.storage.atomic import atomic_write, file_name
 
+    file = Path(file_name(path))
     model = model_of(classifier)
     if counts:
         from naivete.classifiers.kept_file import kept_bytes
 
         model = replace(model, optional={"counts": kept_bytes(classifier.kept_counts())})
-    atomic_write(Path(path), model_bytes(model), overwrite=overwrite)
+    atomic_write(file, model_bytes(model), overwrite=overwrite)
 
 
 def load(path: str | PathLike[str]) -> NetworkClassifier:
@@ -109,7 +110,10 @@ def load(path: str | PathLike[str]) -> NetworkClassifier:
     >>> model.predict([["b"]]).tolist()
     ['yes']
     """
-    return classifier_of(read_model(path), str(path))
+    from naivete.storage.atomic import file_name
+
+    file = file_name(path)
+    return classifier_of(read_model(file), file)
 
 
 def model_hash(classifier: NetworkClassifier) -> str:

@@ -152,6 +152,15 @@ def _chosen(model: NetworkClassifier) -> dict[str, dict[str, int | float | str]]
     return {"chosen": chosen} if chosen else {}
 
 
+def _size(megabytes: float) -> str:
+    """Return the size of the data, in kB where it is less than a megabyte.
+
+    >>> _size(0.0124), _size(3.25)
+    ('12.4 kB', '3.2 MB')
+    """
+    return f"{megabytes:,.1f} MB" if megabytes >= 1 else f"{megabytes * 1000:,.1f} kB"
+
+
 def _summary_lines(summary: dict[str, Any]) -> list[str]:
     from naivete.cli.show_tree import size_lines
 
@@ -167,7 +176,7 @@ def _summary_lines(summary: dict[str, Any]) -> list[str]:
         "tables": counted(summary["cells"], "cell"),
         "training": f"{summary['seconds']:.3f} s, {counted(summary['passes'], 'pass')} over the rows, "
         f"{counted(summary['rows_per_second'], 'row')} per second",
-        "read": f"{summary['read_mb']:,.1f} MB in {counted(summary['files'], 'file')}",
+        "read": f"{_size(summary['read_mb'])} in {counted(summary['files'], 'file')}",
         "saved as": summary["file"],
     }
     files = data if isinstance(data, str) else f"{data[0]} and {len(data) - 1} more"

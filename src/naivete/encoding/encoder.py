@@ -305,7 +305,8 @@ def _check_columns(table: Table, names: Iterable[Name], setting: str) -> None:
         if name in known:
             continue
         close = close_matches(name, table.names)
-        raise ParameterError(f"{setting}: there is no column {quoted(name)}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        hint = f"did you mean {close[0]!r}?" if close else f"the columns are {quoted(list(table.names))}"
+        raise ParameterError(f"{setting}: there is no column {quoted(name)}; {hint}")
 
 
 def _origin(column: ColumnCounts) -> float:

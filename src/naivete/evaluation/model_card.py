@@ -141,6 +141,8 @@ def model_card(model: NetworkClassifier, *, test: Given | HeldOutMeasures | None
     <BLANKLINE>
     An example.
     """
+    if not isinstance(model, NetworkClassifier):
+        raise ParameterError(f"model={quoted(model)}: pass a fitted classifier of naivete, such as naivete.load returns")
     check_fitted(model)
     if purpose is not None and not isinstance(purpose, str):
         raise ParameterError(f"purpose={quoted(purpose)}: a text is needed")

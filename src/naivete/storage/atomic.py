@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from naivete.errors import FileError
+from naivete.errors import FileError, ParameterError, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ try:
 except ImportError:  # pragma: no cover - a system without advisory locks
     _LOCKS = None
 
-__all__ = ["atomic_write", "file_error", "flush_folder", "remove_abandoned"]
+__all__ = ["atomic_write", "file_error", "file_name", "flush_folder", "remove_abandoned"]
 
 _UNTOUCHED: Final = "the file was left as it was"
 _ADVICE: Final = {
@@ -75,6 +75,18 @@ def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool =
         raise file_error(path, "exists already", error, advice) from error
     except OSError as error:
         raise file_error(path, "cannot be written", error) from error
+
+
+def file_name(path: Any) -> str:
+    """Return the name of a file as text; anything but text and paths is refused.
+
+    >>> file_name(b"model.nvt")
+    'model.nvt'
+    """
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise ParameterError(f"path={quoted(path)}: the name of a file is needed, as text or a path") from None
 
 
 def file_error(path: str | os.PathLike[str], problem: str, error: OSError, advice: str | None = None) -> FileError:

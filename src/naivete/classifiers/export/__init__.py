@@ -67,16 +67,16 @@ def export(
     'yes'
     """
     from naivete.classifiers.export.sum_of_tables import sum_of_tables
-    from naivete.storage.atomic import atomic_write
+    from naivete.storage.atomic import atomic_write, file_name
 
-    if to not in FORMATS:
+    if not isinstance(to, str) or to not in FORMATS:
         raise ParameterError(f"to={quoted(to)}: {did_you_mean(to, FORMATS, 'the formats are')}")
     _check_options(to, options)
     module = FORMATS[to].module
     write = getattr(import_module(f"naivete.classifiers.export.{module}"), module)
     program = write(sum_of_tables(model), **options)
     if path is not None:
-        atomic_write(Path(path), program.encode() if isinstance(program, str) else program, overwrite=overwrite)
+        atomic_write(Path(file_name(path)), program.encode() if isinstance(program, str) else program, overwrite=overwrite)
     return program
 
 
