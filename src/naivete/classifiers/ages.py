@@ -109,7 +109,9 @@ def ages_of(earlier: Ages | None, window: Any, half_life: Any) -> Ages | None:
     if window is not None and half_life is not None:
         raise ParameterError(f"window={quoted(window)}, half_life={quoted(half_life)}: choose one of them")
     if half_life is None and not (_is_whole(window) or (isinstance(window, float) and window == math.inf)):
-        raise ParameterError(f"window={quoted(window)}: a number of cases, from 1 to 2**53, or infinity to forget by `forget` alone")
+        raise ParameterError(
+            f"window={quoted(window)}: a number of cases, from 1 to 2**53, or infinity to forget by `forget` alone"
+        )
     if window is None and not _is_whole(half_life):
         raise ParameterError(f"half_life={quoted(half_life)}: a number of cases, from 1 to 2**53")
     if earlier is None:

@@ -149,7 +149,9 @@ class IncrementalMixin(LearningMixin):
 
         encoder = self.checked_encoder()
         if type(self) is not type(other):
-            raise ParameterError(f"a {type(self).__name__} cannot be merged with an object of type {type(other).__name__}; learn both alike")
+            raise ParameterError(
+                f"a {type(self).__name__} cannot be merged with an object of type {type(other).__name__}; learn both alike"
+            )
         different = differences(self.get_params(), other.get_params())
         if different:
             raise ParameterError(f"the classifiers have different parameters and cannot be merged: {different}")

@@ -194,7 +194,7 @@ def _check_container(X: Any) -> None:
         raise DataError(f"X={quoted(X)}: a table is needed, not the name of a file; read the file with naivete.read")
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
         raise DataError(
-            "X: a mapping from names to columns is not a table; make a data frame of it, or pass a list of mappings, one for each row"
+            "X: a mapping from names to columns is not a table; make a data frame of it, or pass a list of mappings, one for a row"
         )
     if hasattr(X, "collect_schema"):
         raise DataError("X: the rows of a lazy frame are not known yet; call its method collect first")

@@ -25,7 +25,7 @@ def test_unknown_formats_and_options() -> None:
     with pytest.raises(ParameterError, match="to='pyton': did you mean python"):
         naivete.export(fitted("naive"), "pyton")
     for other in (None, ["sql"]):
-        with pytest.raises(ParameterError, match="the formats are python, onnx, sql, c|did you mean sql"):
+        with pytest.raises(ParameterError, match=r"the formats are python, onnx, sql, c|did you mean sql"):
             naivete.export(fitted("naive"), to=other)
     with pytest.raises(ParameterError, match="path=5: the name of a file is needed"):
         naivete.export(fitted("naive"), "python", 5)
