@@ -69,7 +69,7 @@ def export(
     from naivete.classifiers.export.sum_of_tables import sum_of_tables
     from naivete.storage.atomic import atomic_write, file_name
 
-    if not isinstance(to, str) or to not in FORMATS:
+    if to not in list(FORMATS):  # compares, since other objects may have no hash
         raise ParameterError(f"to={quoted(to)}: {did_you_mean(to, FORMATS, 'the formats are')}")
     _check_options(to, options)
     module = FORMATS[to].module
