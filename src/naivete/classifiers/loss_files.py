@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from naivete._kernels.codes import Numbers
-from naivete.classifiers.losses import FINITE, LARGEST, REJECT, REJECTS, unknown_class
+from naivete.classifiers.losses import LARGEST, REJECT, REJECTS, VALID_LOSSES, unknown_class
 from naivete.data.files.delimited import Delimited, read_csv
 from naivete.data.files.opening import Limits, PathLike, display_name, open_file, text_blocks
 from naivete.errors import DataError, ParameterError, quoted
@@ -50,7 +50,7 @@ def _of_table(path: PathLike, labels: Labels | None, encoding: str) -> tuple[Lab
             value = columns[text][row]
             if value is None or not abs(value) <= LARGEST:
                 problem = "the cell is empty" if value is None else f"{value} is not a loss"
-                raise DataError(f"{table.place(row)}: column {quoted(text)}: {problem}; {FINITE}")
+                raise DataError(f"{table.place(row)}: column {quoted(text)}: {problem}; {VALID_LOSSES}")
     return known, np.array([[columns[str(c)][row] for c in known] for row in rows], np.float64)
 
 
@@ -150,5 +150,5 @@ def _row(words: Sequence[str], classes: int, place: str) -> list[float]:
         raise DataError(f"{place}: {len(words)} numbers for {classes} labels; write one for every class")
     wrong = [word for word in words if not _NUMBER.fullmatch(word) or not abs(float(word)) <= LARGEST]
     if wrong:
-        raise DataError(f"{place}: {quoted(wrong[0])} is not a loss; {FINITE}")
+        raise DataError(f"{place}: {quoted(wrong[0])} is not a loss; {VALID_LOSSES}")
     return [float(word) for word in words]

@@ -15,7 +15,7 @@ from naivete.variables import State
 if TYPE_CHECKING:
     from naivete.data.files.opening import PathLike
 
-__all__ = ["FINITE", "LARGEST", "REJECT", "REJECTS", "Loss", "finite", "unknown_class", "zero_one"]
+__all__ = ["LARGEST", "REJECT", "REJECTS", "VALID_LOSSES", "Loss", "finite", "unknown_class", "zero_one"]
 
 REJECT: Final = "reject"
 """The name of the decision for no class in files and mappings."""
@@ -23,7 +23,7 @@ REJECTS: Final = (REJECT, "?")
 """The texts that are read as that decision."""
 LARGEST: Final = 1e300
 """The limit of losses."""
-FINITE: Final = f"losses are finite numbers of at most {LARGEST:g}"
+VALID_LOSSES: Final = f"losses are finite numbers of at most {LARGEST:g}"
 """The rule that error messages repeat."""
 
 
@@ -69,7 +69,7 @@ class Loss:
             )
         for d, c in np.argwhere(~(np.abs(matrix) <= LARGEST)).tolist():
             pair = labels[d] if d < len(labels) else REJECT, labels[c]
-            raise ParameterError(f"loss: {quoted(pair)}, decided and true: {matrix[d, c]} is not a loss; {FINITE}")
+            raise ParameterError(f"loss: {quoted(pair)}, decided and true: {matrix[d, c]} is not a loss; {VALID_LOSSES}")
         matrix.flags.writeable = False
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "matrix", matrix)
@@ -368,7 +368,7 @@ def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArra
                 raise ParameterError(f"loss: {quoted(pair)}: {unknown_class(label, labels)}")
         value = _numbers(cost)
         if value.ndim or not np.isfinite(value):
-            raise ParameterError(f"loss: {quoted(pair)}: {quoted(cost)} is not a loss; {FINITE}")
+            raise ParameterError(f"loss: {quoted(pair)}: {quoted(cost)} is not a loss; {VALID_LOSSES}")
         matrix[decided[pair[0]], true[pair[1]]] = value
     used = matrix if np.isfinite(matrix[-1]).any() else matrix[:-1]
     for d, c in np.argwhere(np.isnan(used)).tolist():
