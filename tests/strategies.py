@@ -42,15 +42,15 @@ def same_state(state: Any) -> tuple[bool, Any]:
 @st.composite
 def variables(draw: st.DrawFn, name: Any = None, *, max_card: int = 4, any_names: bool = False) -> Variable:
     """A nominal or numeric variable with 1 to `max_card` states, "missing" and "never seen" perhaps among them."""
-    own = draw(names) if any_names else name
+    label = draw(names) if any_names else name
     missing = draw(st.booleans()) and max_card > 1
     other = draw(st.booleans()) and max_card > 1 + missing
     room = max_card - missing - other
     if draw(st.booleans()):
         cuts = draw(st.lists(st.floats(allow_nan=False), max_size=room - 1, unique=True))
-        return Variable(own, cuts=tuple(sorted(cuts)), missing=missing, other=other)
+        return Variable(label, cuts=tuple(sorted(cuts)), missing=missing, other=other)
     values = draw(st.lists(states, min_size=1, max_size=room, unique_by=same_state))
-    return Variable(own, states=tuple(values), missing=missing, other=other)
+    return Variable(label, states=tuple(values), missing=missing, other=other)
 
 
 @st.composite
@@ -82,14 +82,14 @@ def networks(
     features = draw(st.integers(0, max_features))
     labels = draw(st.lists(names, min_size=features + 1, max_size=features + 1, unique=True)) if any_names else None
     called = labels or [string.ascii_lowercase[i] for i in range(features)] + ["class"]
-    own = tuple(draw(variables(name, max_card=max_card)) for name in called)
+    schema = tuple(draw(variables(name, max_card=max_card)) for name in called)
     parents = draw(structures(features, max_parents=max_parents, class_parent=class_parent))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     cpts: dict[int, Cpt] = {}
     for v, p in parents.items():
         spread = sparse and any(q != CLASS for q in p) and draw(st.booleans())
-        cpts[v] = sparse_table(own, v, p, rng) if spread else dense_table(own, v, p, rng)
-    return Network(own, parents, cpts)
+        cpts[v] = sparse_table(schema, v, p, rng) if spread else dense_table(schema, v, p, rng)
+    return Network(schema, parents, cpts)
 
 
 @st.composite
@@ -114,9 +114,9 @@ def deriving_networks(draw: st.DrawFn, *, max_card: int = 3) -> Network:
         made, cards = [random_cells(rng, [v.card for v in inputs], target.card, count)], [count]
         parents = {**dict.fromkeys(range(features), (features, CLASS)), features: (), CLASS: (features,)}
     derived = tuple(Variable(f"derived {i}", tuple(range(card))) for i, card in enumerate(cards))
-    own = (*inputs, *derived, target)
-    cpts: dict[int, Cpt] = {v: dense_table(own, v, p, rng) for v, p in parents.items()}
-    return Network(own, parents, cpts, dict(zip(range(features, features + len(made)), made, strict=True)))
+    schema = (*inputs, *derived, target)
+    cpts: dict[int, Cpt] = {v: dense_table(schema, v, p, rng) for v, p in parents.items()}
+    return Network(schema, parents, cpts, dict(zip(range(features, features + len(made)), made, strict=True)))
 
 
 def random_tree(rng: np.random.Generator, cards: list[int], depth: int = 3) -> Tree:
@@ -128,11 +128,11 @@ def random_tree(rng: np.random.Generator, cards: list[int], depth: int = 3) -> T
             if rng.random() < 0.7:
                 features[node], starts[node] = int(rng.integers(len(cards))), len(children)
                 states = rng.integers(0, cards[features[node]], cards[features[node]])
-                own = {int(s): len(features) + i for i, s in enumerate(np.unique(states))}
-                children += [own[int(s)] for s in states]
-                below += own.values()
-                features += [-1] * len(own)
-                starts += [0] * len(own)
+                branch_of = {int(s): len(features) + i for i, s in enumerate(np.unique(states))}
+                children += [branch_of[int(s)] for s in states]
+                below += branch_of.values()
+                features += [-1] * len(branch_of)
+                starts += [0] * len(branch_of)
         level = below
     weights = rng.integers(0, 5, len(features)).astype(np.float64)
     return Tree(np.array(features), np.array(starts), np.array(children, np.int64), weights)
@@ -178,11 +178,11 @@ def compressed(table: SparseCpt, rng: np.random.Generator) -> SparseCpt:
     starts = np.append(0, np.cumsum(listed.sum(axis=1)))
     absent = SparseCpt(table.configurations[:0], np.empty((0, card, classes)), table.default, table.parents)
     rest = (absent.at(table.configurations) * ~listed[:, :, None]).sum(axis=1)  # (configuration, class)
-    own = (table.rows * listed[:, :, None]).sum(axis=1)
+    stored = (table.rows * listed[:, :, None]).sum(axis=1)
     alone = ~listed.all(axis=1)[:, None] & (rest > 0)
-    values = table.rows[row, states] / np.where(alone, 1.0, np.where(own > 0, own, 1.0))[row]
-    values = np.where((~alone & (own == 0))[row], 1 / listed.sum(axis=1)[row][:, None], values)
-    factors = np.where(alone, (1 - own) / np.where(rest > 0, rest, 1.0), 1.0)
+    values = table.rows[row, states] / np.where(alone, 1.0, np.where(stored > 0, stored, 1.0))[row]
+    values = np.where((~alone & (stored == 0))[row], 1 / listed.sum(axis=1)[row][:, None], values)
+    factors = np.where(alone, (1 - stored) / np.where(rest > 0, rest, 1.0), 1.0)
     compressed_rows = CompressedRows(starts, states.astype(np.int32), values, np.maximum(factors, 0.0))
     return SparseCpt(table.configurations, compressed_rows, table.default, table.parents)
 
@@ -217,8 +217,8 @@ def some_cases(
         for c in codes[:-1]:
             c[rng.random(count) < rng.choice([0.0, 0.3, 0.6])] = 255
     weight = {None: None, "whole": rng.integers(1, 4, count).astype(float), "fractional": rng.random(count) * 3 + 1e-3}[kind]
-    own = tuple(Variable(f"x{i}", tuple(range(card))) for i, card in enumerate(cards))
-    return MemoryCases(own, Block(tuple(codes), weight), np.array([(c == 255).any() for c in codes[:-1]], bool))
+    variables = tuple(Variable(f"x{i}", tuple(range(card))) for i, card in enumerate(cards))
+    return MemoryCases(variables, Block(tuple(codes), weight), np.array([(c == 255).any() for c in codes[:-1]], bool))
 
 
 @st.composite

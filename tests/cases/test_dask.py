@@ -418,13 +418,13 @@ def test_the_deadline_is_a_setting_of_dask(tmp_path: Path, near: Client) -> None
 def test_without_a_scheduler_the_wait_ends(tmp_path: Path) -> None:
     paths = files_of(rows_of(14, 40), tmp_path / "parts", 20)
     options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}, "host": "127.0.0.1"}
-    own = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", **options)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", **options)
 
     def gone(*_: Any) -> None:
-        own.close()
+        cluster.close()
 
     try:
-        client = Client(own.scheduler_address, set_as_default=False)
+        client = Client(cluster.scheduler_address, set_as_default=False)
         client._timeout = 1  # connecting may take long on a busy machine; connecting again is given up soon
         with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
             rows = DaskRows(pieces(paths), ColumnRoles("y"), client=client, progress=gone, deadline=10)
@@ -432,7 +432,7 @@ def test_without_a_scheduler_the_wait_ends(tmp_path: Path) -> None:
                 rows.fold(slowly, int.__add__)
             client.close(timeout=1)
     finally:
-        own.close()
+        cluster.close()
 
 
 # -- what is wrong with the data ---------------------------------------------------------------------------------------------
@@ -544,11 +544,11 @@ def test_map_ends_with_the_first_bad_part(near: Client, tmp_path: Path) -> None:
 
 
 def test_progress_counts_every_row_once(near: Client, tmp_path: Path) -> None:
-    told: list[tuple[int, int, int | None]] = []
+    reports: list[tuple[int, int, int | None]] = []
     paths = files_of(rows_of(20, 90), tmp_path / "parts", 9)
-    TAN().fit_cases(paths, "y", weight="w", cluster=near, progress=lambda *now: told.append(now))
-    assert {number for number, _, _ in told} <= {1, 2, 3}
-    assert all(done <= 90 and total == 90 for _, done, total in told)
+    TAN().fit_cases(paths, "y", weight="w", cluster=near, progress=lambda *now: reports.append(now))
+    assert {number for number, _, _ in reports} <= {1, 2, 3}
+    assert all(done <= 90 and total == 90 for _, done, total in reports)
 
 
 def test_finished_passes_are_not_repeated(dask_client: Client, tmp_path: Path) -> None:

@@ -159,8 +159,8 @@ def test_batches_in_any_order(frame: pd.DataFrame, make: Make, data: st.DataObje
     weighed = frame[frame["w"] > 0]
     model = make()
     for part in data.draw(st.permutations(parts)):
-        own = part[part["w"] > 0]
-        model.partial_fit(own.drop(columns=["y", "w"]), own["y"], sorted(set(weighed["y"])), own["w"])
+        weighted = part[part["w"] > 0]
+        model.partial_fit(weighted.drop(columns=["y", "w"]), weighted["y"], sorted(set(weighed["y"])), weighted["w"])
     assert model_hash(model) == in_memory(make, frame)
 
 
@@ -276,8 +276,8 @@ def test_every_way_leads_to_the_same_unrestricted_network(tmp_path: Path, rows_a
         assert model_hash(make().fit_cases(tmp_path / "rows.parquet", "y", weight="w")) == expected
     model = make()
     for part in np.array_split(np.random.default_rng(1).permutation(len(frame)), 4):
-        own = frame.iloc[part]
-        model.partial_fit(own.drop(columns=["y", "w"]), own["y"], ["no", "yes"], own["w"])
+        batch = frame.iloc[part]
+        model.partial_fit(batch.drop(columns=["y", "w"]), batch["y"], ["no", "yes"], batch["w"])
     assert model_hash(model) == expected
 
 
@@ -289,12 +289,12 @@ def test_work_on_an_unrestricted_network_is_taken_up_again(tmp_path: Path, rows_
     rows_at_a_time(12)
     frame = some_rows("any", 45)
     frame.to_parquet(tmp_path / "rows.parquet", index=False)
-    told = 0
+    reports = 0
 
     def progress(*_: Any) -> None:
-        nonlocal told
-        told += 1
-        if told % 7 == 0:
+        nonlocal reports
+        reports += 1
+        if reports % 7 == 0:
             raise Stop
 
     for _ in range(100):
@@ -305,7 +305,7 @@ def test_work_on_an_unrestricted_network_is_taken_up_again(tmp_path: Path, rows_
             break
         except Stop:
             continue
-    assert told > 7
+    assert reports > 7
     assert model_hash(model) == in_memory(make, frame)
 
 

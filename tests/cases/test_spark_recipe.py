@@ -30,12 +30,12 @@ RECIPE = ROOT / "examples" / "spark_recipe.py"
 
 @pytest.fixture(scope="module")
 def recipe() -> Iterator[Any]:
-    told = importlib.util.spec_from_file_location("spark_recipe", RECIPE)
-    assert told is not None
-    assert told.loader is not None
-    module = importlib.util.module_from_spec(told)
+    spec = importlib.util.spec_from_file_location("spark_recipe", RECIPE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
     sys.modules["spark_recipe"] = module
-    told.loader.exec_module(module)
+    spec.loader.exec_module(module)
     yield module
     del sys.modules["spark_recipe"]
 

@@ -64,8 +64,8 @@ def stored(dense: np.ndarray, way: str) -> Any:
     if way == "split" and dense.dtype.kind == "i":
         rows, columns = np.nonzero(dense)
         values = dense[rows, columns]
-        own = np.concatenate([values - 5, np.full(len(values), 5)]).astype(dense.dtype)
-        return sparse.coo_array((own, (np.tile(rows, 2), np.tile(columns, 2))), shape=dense.shape).tocsr(copy=True)
+        padded = np.concatenate([values - 5, np.full(len(values), 5)]).astype(dense.dtype)
+        return sparse.coo_array((padded, (np.tile(rows, 2), np.tile(columns, 2))), shape=dense.shape).tocsr(copy=True)
     return sparse.csr_array(dense)
 
 
@@ -98,8 +98,8 @@ def test_a_sparse_matrix_gives_the_model_and_the_predictions_of_its_array(
     y[0] = "b"
     if weight is not None:
         weight[0] = 1.0
-    own = stored(dense, way)
-    before = own.copy()
+    matrix = stored(dense, way)
+    before = matrix.copy()
     later = dense[:, ::-1].copy() if dense.shape[1] % 2 else dense
     with warnings.catch_warnings(), _kernels.use(tier), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
@@ -108,11 +108,11 @@ def test_a_sparse_matrix_gives_the_model_and_the_predictions_of_its_array(
         for one in classifiers(Encoder(missing=missing, unseen=unseen, unlabelled="drop", max_integer_states=few)):
             expected = model_hash(one.fit(dense, y, sample_weight=weight))
             answers, joint = one.predict_proba(later), one.predict_joint_log_proba(later)
-            assert model_hash(one.fit(own, y, sample_weight=weight)) == expected
+            assert model_hash(one.fit(matrix, y, sample_weight=weight)) == expected
             assert identical(one.predict_proba(stored(later, way)), answers)
             assert identical(one.predict_joint_log_proba(stored(later, way)), joint)
-    assert (own != before).nnz == 0 or dense.dtype.kind == "f"
-    assert own.data.dtype == before.data.dtype
+    assert (matrix != before).nnz == 0 or dense.dtype.kind == "f"
+    assert matrix.data.dtype == before.data.dtype
 
 
 @given(dense=matrices(), way=st.sampled_from(["csr", "zeros"]), seed=st.integers(0, 99))

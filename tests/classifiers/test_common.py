@@ -336,8 +336,8 @@ def test_columns_are_matched_by_name(classifier: NetworkClassifier) -> None:
 def test_weights_of_a_table_count() -> None:
     table = table_of(pd.DataFrame({"a": ["x", "y", "x"]}))
     weighted = Table(table.columns, np.array([1.0, 2.0, 0.0]), "t")
-    own = NaiveBayes().fit(weighted, [0, 1, 1])
-    assert same(own, NaiveBayes().fit(table, [0, 1, 1], [1.0, 2.0, 0.0]))
+    model = NaiveBayes().fit(weighted, [0, 1, 1])
+    assert same(model, NaiveBayes().fit(table, [0, 1, 1], [1.0, 2.0, 0.0]))
     assert same(NaiveBayes().fit(weighted, [0, 1, 1], [1, 1, 1]), NaiveBayes().fit(table, [0, 1, 1]))
 
 

@@ -79,10 +79,10 @@ def test_rejecting(classifier: Any) -> None:
     clear = abs(best - 0.7) > 1e-9
     assert ((some == "?") == (best < 0.7))[clear].all()  # Chow's rule
     assert (some == plain.predict(X))[some != "?"].all()
-    own = LossAware(plain, loss=Loss.of(np.vstack([1 - np.eye(3), np.full(3, 0.3)]), plain.classes_), reject_label="?")
-    assert own.predict(X).tolist() == some.tolist()
-    assert own.expected_loss(X).shape == (len(X), 4)
-    assert own.score(X, y) == np.mean(some == y)
+    model = LossAware(plain, loss=Loss.of(np.vstack([1 - np.eye(3), np.full(3, 0.3)]), plain.classes_), reject_label="?")
+    assert model.predict(X).tolist() == some.tolist()
+    assert model.expected_loss(X).shape == (len(X), 4)
+    assert model.score(X, y) == np.mean(some == y)
 
 
 def test_types_of_answers() -> None:

@@ -49,10 +49,12 @@ def number_cases(draw: st.DrawFn) -> MemoryCases:
         for column in numbers:
             column[2 * classes :][rng.random(len(labels) - 2 * classes) < 0.3] = np.nan
     codes = (labels + rng.integers(0, 2, len(labels))).astype(np.uint8) % 3
-    own = (*(Variable(f"n{i}", origin=0.0) for i in range(len(numbers))), Variable("x", (0, 1, 2)))
+    variables = (*(Variable(f"n{i}", origin=0.0) for i in range(len(numbers))), Variable("x", (0, 1, 2)))
     weight = draw(st.sampled_from([None, rng.integers(1, 4, len(labels)).astype(float)]))
     has_missing = np.array([*(bool(np.isnan(c).any()) for c in numbers), False])
-    return MemoryCases((*own, Variable("class", tuple(range(classes)))), Block((*numbers, codes, labels), weight), has_missing)
+    return MemoryCases(
+        (*variables, Variable("class", tuple(range(classes)))), Block((*numbers, codes, labels), weight), has_missing
+    )
 
 
 @given(number_cases(), st.integers(0, 2**32 - 1))
@@ -79,8 +81,8 @@ def test_moments_are_those_of_numpy_however_the_rows_are_divided(cases: MemoryCa
 @given(st.data())
 @quick
 def test_one_result_on_every_back_end(cases: Callable[[MemoryCases], Cases], data: st.DataObject) -> None:
-    own = data.draw(number_cases())
-    here, there = (naive(Counts(where)) for where in (own, cases(own)))
+    drawn = data.draw(number_cases())
+    here, there = (naive(Counts(where)) for where in (drawn, cases(drawn)))
     for x, density in here.densities.items():
         assert np.allclose(density.means, there.densities[x].means, rtol=1e-12, atol=1e-12)
         assert np.allclose(density.variances, there.densities[x].variances, rtol=1e-12)
@@ -160,13 +162,13 @@ def discriminant(X: np.ndarray, y: np.ndarray, known: np.ndarray) -> np.ndarray:
     """log P(known columns, class) of scipy's multivariate normal densities, with the covariances of maximum likelihood."""
     found = []
     for c in np.unique(y):
-        own = X[y == c]
-        covariance = np.cov(own.T, bias=True)
+        rows = X[y == c]
+        covariance = np.cov(rows.T, bias=True)
         logs = np.full(len(X), np.log((y == c).mean()))
         for row in range(len(X)):
             at = np.flatnonzero(known[row])
             if len(at):
-                logs[row] += multivariate_normal.logpdf(X[row, at], own.mean(axis=0)[at], covariance[np.ix_(at, at)])
+                logs[row] += multivariate_normal.logpdf(X[row, at], rows.mean(axis=0)[at], covariance[np.ix_(at, at)])
         found.append(logs)
     return np.array(found).T
 
@@ -186,9 +188,9 @@ def test_k_dependence_with_all_parents_is_the_quadratic_discriminant() -> None:
 def test_full_is_k_dependence_with_all_parents_and_the_discriminants_of_scikit_learn() -> None:
     X, y = load_iris(return_X_y=True)
     quadratic = QuadraticDiscriminantAnalysis(solver="eigen", covariance_estimator=EmpiricalCovariance()).fit(X, y)
-    own = Full(encoder=NORMAL).fit(X, y)
-    assert np.allclose(own.predict_proba(X), quadratic.predict_proba(X), atol=1e-9)
-    assert np.allclose(own.predict_joint_log_proba(X), KDB(k=3, encoder=NORMAL).fit(X, y).predict_joint_log_proba(X), rtol=1e-9)
+    fitted = Full(encoder=NORMAL).fit(X, y)
+    assert np.allclose(fitted.predict_proba(X), quadratic.predict_proba(X), atol=1e-9)
+    assert np.allclose(fitted.predict_joint_log_proba(X), KDB(k=3, encoder=NORMAL).fit(X, y).predict_joint_log_proba(X), rtol=1e-9)
     pooled = LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=EmpiricalCovariance()).fit(X, y)
     assert np.allclose(Full(shared=True, encoder=NORMAL).fit(X, y).predict_proba(X), pooled.predict_proba(X), atol=1e-9)
     states = np.digitize(X, [2, 4])
@@ -201,8 +203,8 @@ def test_shrinkage_goes_from_full_to_naive_and_ledoit_wolf_is_that_of_scikit_lea
     X = X[:, :8]
     naive_answers = NaiveBayes(encoder=NORMAL).fit(X, y).predict_proba(X)
     assert np.allclose(Full(shrinkage=1.0, encoder=NORMAL).fit(X, y).predict_proba(X), naive_answers, atol=1e-9)
-    own = Full(shrinkage="ledoit-wolf", encoder=NORMAL).fit(X, y)
-    joint = joint_of(own.network_)
+    model = Full(shrinkage="ledoit-wolf", encoder=NORMAL).fit(X, y)
+    joint = joint_of(model.network_)
     for c in (0, 1):
         part = X[y == c]
         standard = (part - part.mean(axis=0)) / part.std(axis=0)
@@ -316,11 +318,11 @@ def test_kernel_densities_are_those_of_scipy(tmp_path: Path) -> None:
         density = model.network_.densities[x]
         assert isinstance(density, Kernel)
         for c in range(3):
-            own = X[y == c, x]
-            low, high = np.quantile(own, [0.25, 0.75], method="inverted_cdf")
-            width = 0.9 * min(own.std(), (high - low) / 1.34 or np.inf) * len(own) ** -0.2
+            values = X[y == c, x]
+            low, high = np.quantile(values, [0.25, 0.75], method="inverted_cdf")
+            width = 0.9 * min(values.std(), (high - low) / 1.34 or np.inf) * len(values) ** -0.2
             assert np.isclose(density.widths[c], width, rtol=1e-9)
-            joint[:, c] += np.logaddexp.reduce(norm.logpdf(X[:, x][:, None], own, width), axis=1) - np.log(len(own))
+            joint[:, c] += np.logaddexp.reduce(norm.logpdf(X[:, x][:, None], values, width), axis=1) - np.log(len(values))
     assert np.allclose(model.predict_joint_log_proba(X), joint, rtol=1e-9)
     assert model.score(X, y) > 0.94
     save(model, tmp_path / "m.nvt")
@@ -398,18 +400,18 @@ def test_learners_of_tables_refuse_densities() -> None:
     ],
 )
 def test_densities_that_are_none_are_refused(density: Normal) -> None:
-    own = (Variable("x", origin=0.0), Variable("class", ("no", "yes")))
+    variables = (Variable("x", origin=0.0), Variable("class", ("no", "yes")))
     with pytest.raises(DataError, match="density of 'x'"):
-        Network(own, {0: (CLASS,), CLASS: ()}, {0: np.ones((1, 2)), CLASS: np.array([0.5, 0.5])}, {}, {0: density})
+        Network(variables, {0: (CLASS,), CLASS: ()}, {0: np.ones((1, 2)), CLASS: np.array([0.5, 0.5])}, {}, {0: density})
 
 
 def test_a_density_is_needed_where_a_number_is_not_cut_and_nowhere_else() -> None:
-    own = (Variable("x", origin=0.0), Variable("class", ("no", "yes")))
+    variables = (Variable("x", origin=0.0), Variable("class", ("no", "yes")))
     tables = {0: np.ones((1, 2)), CLASS: np.array([0.5, 0.5])}
     with pytest.raises(DataError, match="densities are needed for the continuous features"):
-        Network(own, {0: (CLASS,), CLASS: ()}, tables)
+        Network(variables, {0: (CLASS,), CLASS: ()}, tables)
     with pytest.raises(DataError, match="and no other"):
-        Network((Variable("x", ("a",)), own[1]), {0: (CLASS,), CLASS: ()}, tables, {}, {0: Normal(np.zeros(2), np.ones(2))})
+        Network((Variable("x", ("a",)), variables[1]), {0: (CLASS,), CLASS: ()}, tables, {}, {0: Normal(np.zeros(2), np.ones(2))})
 
 
 def test_moments_of_groups_add_up() -> None:

@@ -54,8 +54,8 @@ def test_rows_are_answered_alike_in_one_table_and_in_a_stream(
 @pytest.mark.parametrize("classifier", [C45(), ID3(), Recursive(), HiddenNaive()])
 def test_a_fitted_classifier_is_a_schema_by_its_columns(classifier: Any, tmp_path: Path) -> None:
     table().to_csv(tmp_path / "t.csv", index=False)
-    own = type(classifier)().fit_cases(str(tmp_path / "t.csv"), "y")
-    again = type(classifier)().fit_cases(str(tmp_path / "t.csv"), "y", schema=own)
+    model = type(classifier)().fit_cases(str(tmp_path / "t.csv"), "y")
+    again = type(classifier)().fit_cases(str(tmp_path / "t.csv"), "y", schema=model)
     assert [v.name for v in again.network_.columns] == ["leaf", "cell", "hidden"]
     normal = NaiveBayes(encoder=Encoder(numbers="normal")).fit_cases(str(tmp_path / "t.csv"), "y")
     if not isinstance(classifier, Recursive):
@@ -79,8 +79,8 @@ def test_a_threshold_that_is_told_is_true() -> None:
         values = start + step * np.arange(40)
         model = C45(encoder=Encoder(kinds="numeric")).fit(values[:, None], values > values[19])
         assert model.score(values[:, None], values > values[19]) == 1
-        told = float(rules(model.network_)[0].split(" -> ")[0].split(" <= ")[1])
-        assert values[19] <= told < values[20]
+        threshold = float(rules(model.network_)[0].split(" -> ")[0].split(" <= ")[1])
+        assert values[19] <= threshold < values[20]
         assert f"<= {rules(model.network_)[0].split(' -> ')[0].split(' <= ')[1]}" in tree_text(model.network_)
     assert Variable("t", cuts=(1700000000263.0,)).labels == ("<= 1700000000263", "> 1700000000263")
 

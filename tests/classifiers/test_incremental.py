@@ -105,9 +105,9 @@ def test_f19_the_first_call_takes_the_classes_of_its_batch(name: str) -> None:
     assert model.classes_.tolist() == ["no"]
     with pytest.raises(DataError, match="pass all of them as `classes` in the first call"):
         taught(model, rows(1))
-    told = taught(clone(ALL[name]), only, classes=["yes", "no"])
-    assert told.classes_.tolist() == ["no", "yes"]
-    assert told.predict(only[["a", "b", "c"]]).tolist() == ["no"] * len(only)
+    declared = taught(clone(ALL[name]), only, classes=["yes", "no"])
+    assert declared.classes_.tolist() == ["no", "yes"]
+    assert declared.predict(only[["a", "b", "c"]]).tolist() == ["no"] * len(only)
 
 
 def test_an_empty_first_batch_leaves_the_classifier_unfitted() -> None:
@@ -436,25 +436,25 @@ def test_an_interrupted_run_goes_on_where_it_was(folder: Path, monkeypatch: pyte
     monkeypatch.setattr("naivete.cases.sources.ROWS", 20)
     expected = model_hash(KDB(k=2).fit_cases(folder, "y"))
     saved = folder.parent / "saved"
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
 
     def until(count: int) -> Any:
         def progress(number: int, done: int, _: Any) -> None:
-            told.append((number, done))
-            if len(told) == count:
+            reports.append((number, done))
+            if len(reports) == count:
                 raise Stop
 
         return progress
 
     for count in (4, 3, 6, 8, 5):
-        told.clear()
+        reports.clear()
         with pytest.raises(Stop):
             KDB(k=2).fit_cases(folder, "y", checkpoint=saved, every=0, progress=until(count))
-    told.clear()
-    model = KDB(k=2).fit_cases(folder, "y", checkpoint=saved, every=0, progress=until(-1), then=lambda m: told.append((0, 0)))
+    reports.clear()
+    model = KDB(k=2).fit_cases(folder, "y", checkpoint=saved, every=0, progress=until(-1), then=lambda m: reports.append((0, 0)))
     assert model_hash(model) == expected
-    assert told[-1] == (0, 0)
-    assert len(told) < 9  # of 27 parts in three passes
+    assert reports[-1] == (0, 0)
+    assert len(reports) < 9  # of 27 parts in three passes
     assert not saved.exists()
 
 

@@ -71,19 +71,19 @@ def test_declared_states_are_min_categories(drawn: tuple[Any, Any, Any]) -> None
 
 def gum_network(network: Network) -> gum.BayesNet:
     """The network as pyAgrum's, with the class called c."""
-    own = gum.BayesNet()
+    net = gum.BayesNet()
     called = {v: f"v{v}" for v in network.features} | {CLASS: "c"}
     for v in (*network.features, CLASS):
-        own.add(gum.RangeVariable(called[v], "", 0, network.variables[v].card - 1))
+        net.add(gum.RangeVariable(called[v], "", 0, network.variables[v].card - 1))
     for v, parents in network.parents.items():
         for p in parents:
-            own.addArc(called[p], called[v])
+            net.addArc(called[p], called[v])
     for v, cpt in network.cpts.items():
         assert not isinstance(cpt, SparseCpt)
         members = network.family(v)
         for cell in np.ndindex(cpt.shape):
-            own.cpt(called[v])[{called[m]: int(i) for m, i in zip(members, cell, strict=True)}] = float(cpt[cell])
-    return own
+            net.cpt(called[v])[{called[m]: int(i) for m, i in zip(members, cell, strict=True)}] = float(cpt[cell])
+    return net
 
 
 @given(

@@ -81,10 +81,10 @@ def test_sparse_tables_can_be_impossible() -> None:
 def test_all_tables_have_the_column_impossible_or_none() -> None:
     model = NaiveBayes(smoothing=0).fit(table(2), ["no", "yes"])
     strange = Table((Column("x", np.array([0, 0, 0]), ("a",)), Column("y", np.array([0, 0, 1]), ("p", "q"))))
-    told = PredictionSummary()
-    found = list(predict_tables(model, parts(strange, 1), summary=told))
+    summary = PredictionSummary()
+    found = list(predict_tables(model, parts(strange, 1), summary=summary))
     assert [list(one["impossible"]) for one in found] == [[0], [0], [1]]
-    assert (told.rows, told.impossible, told.first_impossible) == (3, 1, 3)
+    assert (summary.rows, summary.impossible, summary.first_impossible) == (3, 1, 3)
     (one,) = predict_tables(model, [strange])
     assert list(one["impossible"]) == [0, 0, 1]
     (none,) = predict_tables(model, [strange.take(slice(2))])
@@ -95,29 +95,29 @@ def test_all_tables_have_the_column_impossible_or_none() -> None:
 def test_the_accuracy_of_all_rows(rows: int) -> None:
     model = NaiveBayes().fit(table(), Column("c", np.array([0, 1, 0, 1, 1, 0]), ("no", "yes")))
     given = Table((*table().columns, Column("c", np.array([0, 1, -1, 1, 1, 0]), ("no", "yes"))))
-    told = PredictionSummary()
-    found = values(predict_tables(model, parts(given, rows), summary=told))
-    assert (told.labelled, told.unknown_label) == (5, None)
-    assert told.right == sum(a == b for a, b in zip(found["predicted"], given["c"], strict=True))
+    summary = PredictionSummary()
+    found = values(predict_tables(model, parts(given, rows), summary=summary))
+    assert (summary.labelled, summary.unknown_label) == (5, None)
+    assert summary.right == sum(a == b for a, b in zip(found["predicted"], given["c"], strict=True))
 
 
 def test_a_label_that_is_no_class() -> None:
     model = NaiveBayes().fit(table(), Column("c", np.array([0, 1, 0, 1, 1, 0]), ("no", "yes")))
     given = Table((*table().columns, Column("c", np.array([0, 1, 0, 2, 1, 3]), ("no", "yes", "perhaps", "never"))))
-    told = PredictionSummary()
-    list(predict_tables(model, parts(given, 2), summary=told))
-    assert told.unknown_label == "perhaps"
+    summary = PredictionSummary()
+    list(predict_tables(model, parts(given, 2), summary=summary))
+    assert summary.unknown_label == "perhaps"
 
 
 def test_values_that_training_did_not_have_are_told_once() -> None:
     model = NaiveBayes().fit(table(), LABELS)
     strange = Table((Column("x", np.arange(6) % 3, ("a", "b", "z")), table()["y"]))
-    told = PredictionSummary()
+    summary = PredictionSummary()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        list(predict_tables(model, parts(strange, 1), summary=told))
+        list(predict_tables(model, parts(strange, 1), summary=summary))
     assert len(heard) == 1
-    assert told.unseen_tables == 2
+    assert summary.unseen_tables == 2
 
 
 def test_names_that_are_taken() -> None:

@@ -67,10 +67,10 @@ def test_the_parameters_of_the_learner_can_be_searched() -> None:
 @pytest.mark.parametrize("learner", ["cb", "tan", KDB(k="auto")], ids=str)
 def test_nothing_selected_is_the_majority(classifier: Any, learner: Any) -> None:
     X, y = pd.DataFrame({"a": [1] * 9, "b": ["u"] * 9}), [0, 0, 1] * 3
-    own = clone(classifier)
-    if "learner" in own.get_params(deep=False):
-        own.set_params(learner=learner)
-    fitted = own.fit(X, y)
+    model = clone(classifier)
+    if "learner" in model.get_params(deep=False):
+        model.set_params(learner=learner)
+    fitted = model.fit(X, y)
     assert fitted.selected_ == []
     assert np.array_equal(fitted.predict_proba(X[:2]), Majority().fit(X, y).predict_proba(X[:2]))
 

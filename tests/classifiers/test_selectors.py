@@ -79,42 +79,44 @@ def frame(rows: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
 @each
 def test_every_container_gives_the_same_columns(selector: Selector) -> None:
     X, y = frame()
-    own = clone(selector).fit(X, y) if selector.random_state is not None else clone(selector).set_params(random_state=1).fit(X, y)
-    names = list(own.get_feature_names_out())
-    kept = sorted(own.selected_)
+    fitted = (
+        clone(selector).fit(X, y) if selector.random_state is not None else clone(selector).set_params(random_state=1).fit(X, y)
+    )
+    names = list(fitted.get_feature_names_out())
+    kept = sorted(fitted.selected_)
     assert names == [X.columns[x] for x in kept]
-    assert own.get_support().tolist() == [x in kept for x in range(5)]
+    assert fitted.get_support().tolist() == [x in kept for x in range(5)]
     assert {"sky", "heat"} <= set(names) or {"copy", "heat"} <= set(names)
     expected = X.to_numpy()[:, kept]
     for container in (X, pl.from_pandas(X), pa.Table.from_pandas(X), X.to_numpy(), X.to_numpy().tolist()):
-        again = clone(own).fit(container, y)
-        assert again.selected_ == own.selected_
+        again = clone(fitted).fit(container, y)
+        assert again.selected_ == fitted.selected_
         found = again.transform(container)
         assert isinstance(found, np.ndarray)
         known = ~pd.isna(expected)
         assert (pd.isna(found) == ~known).all()
         assert found[known].tolist() == expected[known].tolist()
     table = table_of(X)
-    kept_table = clone(own).fit(table, y).transform(table)
+    kept_table = clone(fitted).fit(table, y).transform(table)
     assert kept_table.names == tuple(names)
 
 
 def test_frames_stay_frames_where_asked() -> None:
     X, y = frame()
-    own = InfoSelector().fit(X, y)
-    found = own.set_output(transform="pandas").transform(X)
-    pd.testing.assert_frame_equal(found, X[[X.columns[x] for x in sorted(own.selected_)]])
+    fitted = InfoSelector().fit(X, y)
+    found = fitted.set_output(transform="pandas").transform(X)
+    pd.testing.assert_frame_equal(found, X[[X.columns[x] for x in sorted(fitted.selected_)]])
     polars = pl.from_pandas(X)
     other = InfoSelector().fit(polars, y).set_output(transform="polars").transform(polars)
     assert other.schema == polars.select(found.columns.tolist()).schema
-    assert list(own.feature_names_in_) == X.columns.tolist()
+    assert list(fitted.feature_names_in_) == X.columns.tolist()
 
 
 def test_order_of_entry_is_kept_and_that_of_the_columns_comes_out() -> None:
     X, y = frame()
-    own = InfoSelector(metric="cig", stopping_rule="chi2").fit(X[["heat", "noise", "sky"]], y)
-    assert own.selected_ == [2, 0] or own.selected_ == [0, 2]
-    assert own.get_feature_names_out().tolist() == ["heat", "sky"]
+    fitted = InfoSelector(metric="cig", stopping_rule="chi2").fit(X[["heat", "noise", "sky"]], y)
+    assert fitted.selected_ == [2, 0] or fitted.selected_ == [0, 2]
+    assert fitted.get_feature_names_out().tolist() == ["heat", "sky"]
 
 
 @pytest.mark.parametrize(
@@ -136,12 +138,12 @@ def test_selects_what_the_classifier_selects(selector: Selector, classifier: Any
 @each
 def test_a_weight_of_two_is_the_row_twice(selector: Selector) -> None:
     X, y = frame(80)
-    own = clone(selector).set_params(random_state=0)
+    fitted = clone(selector).set_params(random_state=0)
     weight = np.random.default_rng(2).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), weight)
-    weighted = own.fit(X, y, sample_weight=weight).selected_
-    assert weighted == clone(own).fit(X.iloc[rows], y[rows]).selected_
-    assert own.fit_transform(X, y, sample_weight=weight).shape == (80, len(weighted))
+    weighted = fitted.fit(X, y, sample_weight=weight).selected_
+    assert weighted == clone(fitted).fit(X.iloc[rows], y[rows]).selected_
+    assert fitted.fit_transform(X, y, sample_weight=weight).shape == (80, len(weighted))
 
 
 @pytest.mark.parametrize("final", [LogisticRegression(), RandomForestClassifier(5, random_state=0)], ids=["linear", "forest"])
@@ -171,17 +173,17 @@ def test_sparse_matrices_stay_sparse() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (120, 6)) * (rng.random((120, 6)) < 0.5)
     y = X[:, 2] | X[:, 4]
-    own = NaiveSelector().fit(sparse.csr_matrix(X), y)
-    assert own.selected_ == NaiveSelector().fit(X, y).selected_
-    found = own.transform(sparse.csr_matrix(X))
+    fitted = NaiveSelector().fit(sparse.csr_matrix(X), y)
+    assert fitted.selected_ == NaiveSelector().fit(X, y).selected_
+    found = fitted.transform(sparse.csr_matrix(X))
     assert sparse.issparse(found)
-    assert (found.toarray() == X[:, own.get_support()]).all()
+    assert (found.toarray() == X[:, fitted.get_support()]).all()
 
 
 def test_pickles_and_not_fitted() -> None:
     X, y = frame()
-    own = K2Selector().fit(X, y)
-    assert pickle.loads(pickle.dumps(own)).transform(X).shape == own.transform(X).shape
+    fitted = K2Selector().fit(X, y)
+    assert pickle.loads(pickle.dumps(fitted)).transform(X).shape == fitted.transform(X).shape
     for call in ("transform", "get_support", "get_feature_names_out"):
         with pytest.raises(NotFittedError):
             getattr(K2Selector(), call)(*([X] if call == "transform" else []))
@@ -190,10 +192,10 @@ def test_pickles_and_not_fitted() -> None:
 def test_nothing_selected_is_said() -> None:
     X = np.tile([[0, 1], [1, 0]], (20, 1))
     y = np.repeat([0, 1], 20)
-    own = InfoSelector(stopping_rule="chi2").fit(X, y)
-    assert own.selected_ == []
+    fitted = InfoSelector(stopping_rule="chi2").fit(X, y)
+    assert fitted.selected_ == []
     with pytest.warns(NaiveteWarning, match="no feature is selected"):
-        assert own.transform(X).shape == (40, 0)
+        assert fitted.transform(X).shape == (40, 0)
 
 
 @pytest.mark.parametrize(

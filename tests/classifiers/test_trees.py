@@ -175,9 +175,9 @@ def test_rules_name_what_is_asked_once() -> None:
 def test_rules_of_intervals_and_of_missing_as_a_state() -> None:
     x = np.array([*np.arange(30.0), *[np.nan] * 10])
     y = np.array(["low"] * 15 + ["high"] * 15 + ["none"] * 10)
-    own = Encoder(cut=EqualFrequency(2), missing="state")
+    encoder = Encoder(cut=EqualFrequency(2), missing="state")
     frame = pd.DataFrame({"x": x})
-    three = rules(ID3(encoder=own).fit(frame, y).network_)
+    three = rules(ID3(encoder=encoder).fit(frame, y).network_)
     assert three == ["x <= 14.5 -> low (15.0)", "x > 14.5 -> high (15.0)", "x is missing -> none (10.0)"]
     two = C45(encoder=Encoder(cut=distinct, missing="state")).fit(frame, y)
     assert rules(two.network_) == ["x <= 14 -> low (15.0)", "x > 14 -> high (15.0)", "x is missing -> none (10.0)"]

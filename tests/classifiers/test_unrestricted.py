@@ -83,9 +83,9 @@ def test_an_order_is_given_by_names_or_positions_with_none_for_the_class() -> No
     first = K2(order=["e", "d", "c", "b", "a"]).fit(X, y)  # the class before all where it is left out
     assert not first.network_.parents[CLASS]
     assert set(first.network_.parents[3]) <= {4, CLASS}
-    told = K2(order="relevance").fit(X, y)
-    ranked = [-1, *np.argsort(-told.relevance_, kind="stable").tolist()]
-    assert all(ranked.index(p) < ranked.index(v) for v, own in told.network_.parents.items() for p in own)
+    model = K2(order="relevance").fit(X, y)
+    ranked = [-1, *np.argsort(-model.relevance_, kind="stable").tolist()]
+    assert all(ranked.index(p) < ranked.index(v) for v, own in model.network_.parents.items() for p in own)
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ def test_an_order_that_is_none_is_named(order: Any, said: str) -> None:
 def test_columns_in_another_order_give_the_same_network_in_another_order(name: str, has_missing: bool) -> None:
     """But not K2, which takes the order as given, nor halves, which are drawn by lot from the codes, nor where ties decide."""
     X, y = rows(3, 800, has_missing)
-    own = clone(ALL[name]).fit(X, y)
+    fitted = clone(ALL[name]).fit(X, y)
     order = ["d", "b", "e", "a", "c"]
     other = clone(ALL[name]).fit(X[order], y)
 
     def named(model: NetworkClassifier) -> dict[Any, set[Any]]:
         called = {**dict(enumerate(model.feature_names_in_)), CLASS: None}
-        return {called[v]: {called[p] for p in own} for v, own in model.network_.parents.items()}
+        return {called[v]: {called[p] for p in fitted} for v, fitted in model.network_.parents.items()}
 
-    assert named(own) == named(other)
-    assert np.allclose(own.predict_proba(X), other.predict_proba(X), rtol=0, atol=1e-12)
+    assert named(fitted) == named(other)
+    assert np.allclose(fitted.predict_proba(X), other.predict_proba(X), rtol=0, atol=1e-12)
 
 
 @each

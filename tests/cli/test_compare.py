@@ -236,15 +236,15 @@ def test_the_page_opens_in_a_browser_without_complaint(hostile: Path) -> None:
 
 
 def test_the_work_is_divided_as_asked(run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
 
     def spy(*args: Any, **options: Any) -> Any:
-        asked.update(options)
+        requested.update(options)
         return run_all(*args, **{**options, "jobs": 1})
 
     monkeypatch.setattr("naivete.evaluation.run", spy)
     assert run("compare", files[0], "--models", "nb,tan", "--protocol", "3-fold", "--jobs", 2).code == 0
-    assert asked["jobs"] == 2
+    assert requested["jobs"] == 2
 
 
 def test_costs_of_weka_are_in_the_order_of_the_header(run: Run, tmp_path: Path) -> None:

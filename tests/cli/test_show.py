@@ -213,10 +213,10 @@ class TestTrees:
 
     def test_features_that_are_not_asked_for(self, run: Run, weather: Path) -> None:
         file = fitted(run, weather, "c45")
-        asked = set(load(file).network_.derived[5].features.tolist())
+        tested = set(load(file).network_.derived[5].features.tolist())
         lines = {line.split()[0]: line for line in run("show", file).out.splitlines() if line and not line.startswith("|")}
         for x, name in enumerate(["sky", "wind", "mood", "call", "noise"]):
-            if x not in asked:
+            if x not in tested:
                 assert lines[name].endswith("not used")
 
     def test_as_json(self, run: Run, weather: Path) -> None:

@@ -73,15 +73,15 @@ def test_features_with_too_few_cases_for_each_state_get_no_arcs() -> None:
 
 
 def test_pairs_with_such_features_are_not_counted_and_the_others_as_before() -> None:
-    own = noisy(150, 40)
-    counts, whole = Counts(own), Counts(own)
+    cases = noisy(150, 40)
+    counts, whole = Counts(cases), Counts(cases)
     assert tan(counts).arcs == [(0, 1)]
     assert counts.dependence is None
     assert counts.passes <= 3
     assert plain_dependence(counts)[0, 1] == dependence(whole)[0, 1]
     assert not plain_dependence(counts)[2].any()
     assert arc_information(counts, [(0, 1)]) == {(0, 1): dependence(whole)[0, 1]}
-    assert arc_information(Counts(own), [(0, 1)]) == {}
+    assert arc_information(Counts(cases), [(0, 1)]) == {}
 
 
 @pytest.mark.parametrize("bias", ["none", None, True, 1])
@@ -93,8 +93,8 @@ def test_any_other_bias_is_refused(bias: Any) -> None:
 
 
 def test_weights_count_as_cases() -> None:
-    own = noisy(200, 8)
-    twice = MemoryCases(own.variables, Block(own.block.codes, np.full(200, 2.0)), own.has_missing)
-    rows = MemoryCases(own.variables, own.block.take(np.repeat(np.arange(200), 2)), own.has_missing)
+    cases = noisy(200, 8)
+    twice = MemoryCases(cases.variables, Block(cases.block.codes, np.full(200, 2.0)), cases.has_missing)
+    rows = MemoryCases(cases.variables, cases.block.take(np.repeat(np.arange(200), 2)), cases.has_missing)
     assert np.array_equal(relevance(Counts(twice), bias="corrected"), relevance(Counts(rows), bias="corrected"))
     assert np.array_equal(dependence(Counts(twice), bias="corrected"), dependence(Counts(rows), bias="corrected"))

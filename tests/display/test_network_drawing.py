@@ -56,8 +56,8 @@ HOSTILE = [
 def network(parents: dict[int, tuple[int, ...]], names: Sequence[object] | None = None, states: int = 2) -> Network:
     """A network of this structure with uniform tables."""
     count = len(parents) - 1
-    own = list(names) if names is not None else [f"feature {x}" for x in range(count)] + ["kind"]
-    variables = tuple(Variable(name, tuple(f"s{i}" for i in range(states))) for name in own)
+    labels = list(names) if names is not None else [f"feature {x}" for x in range(count)] + ["kind"]
+    variables = tuple(Variable(name, tuple(f"s{i}" for i in range(states))) for name in labels)
     return Network(variables, parents, {v: np.full((states,) * len(family(v, *p)), 1 / states) for v, p in parents.items()})
 
 
@@ -441,10 +441,10 @@ class TestHidden:
         parents = {0: (2,), 1: (2,), 2: (-1,), -1: ()}
         network = Network(variables, parents, {0: half, 1: half, 2: half, -1: np.full(2, 0.5)}, {2: Hidden()})
         root = parsed(svg(network))
-        told = texts(root, "text")
-        assert "hidden, 2 states" in told
-        assert "dotted: 1 hidden variable" in told
-        assert not any("dashed" in text for text in told)
+        shown = texts(root, "text")
+        assert "hidden, 2 states" in shown
+        assert "dotted: 1 hidden variable" in shown
+        assert not any("dashed" in text for text in shown)
         assert "the class c and 2 features and 1 hidden variable with 2 arcs between them" in texts(root, "desc")[0]
         (marked,) = [e for e in root.iter() if "nv-hidden" in e.attrib.get("class", "")]
         assert "mood: hidden, 2 states" in texts(marked, "title")

@@ -76,8 +76,8 @@ def shifted(element: ET.Element, x: float = 0.0, y: float = 0.0) -> list[tuple[E
     move = re.fullmatch(r"translate\(([-\d.]+),([-\d.]+)\)", element.attrib.get("transform", "translate(0,0)"))
     assert move is not None
     x, y = x + float(move[1]), y + float(move[2])
-    own = (element, x + float(element.attrib.get("x", 0)), y + float(element.attrib.get("y", 0)))
-    return [own, *(found for child in element for found in shifted(child, x, y))]
+    place = (element, x + float(element.attrib.get("x", 0)), y + float(element.attrib.get("y", 0)))
+    return [place, *(found for child in element for found in shifted(child, x, y))]
 
 
 @given(hostile_networks(), st.booleans(), st.integers(1, 40))
@@ -115,9 +115,9 @@ def iris_like() -> Network:
 def test_a_tree_shows_tests_thresholds_and_leaves() -> None:
     network = iris_like()
     root = parsed(svg(network, title="a tree"))
-    told = texts(root, "text")
-    assert told[0] == "a tree"
-    assert {"x0", "x1", "<= 2", "> 2", "<= 4", "> 4", "small", "large", "odd", "100 cases", "1.00 of 30 cases"} <= set(told)
+    shown = texts(root, "text")
+    assert shown[0] == "a tree"
+    assert {"x0", "x1", "<= 2", "> 2", "<= 4", "> 4", "small", "large", "odd", "100 cases", "1.00 of 30 cases"} <= set(shown)
     assert "Classification tree for the class" in texts(root, "desc")[0]
     assert "5 nodes" in texts(root, "desc")[0]
     assert "x0: <= 2" in texts(root, "title")
@@ -135,10 +135,10 @@ def test_a_leaf_that_no_training_case_reached_is_dashed() -> None:
 
 def test_a_hierarchy_shows_figure_2() -> None:
     root = parsed(svg(diseases()))
-    told = texts(root, "text")
-    assert told.count("base rate") == 2
-    assert {"all cases", "sorts into", "predicts", "sorted to lethargia", "classes", "0.58", "0.71", "0.89"} <= set(told)
-    assert told.count("burpoma") == 2
+    shown = texts(root, "text")
+    assert shown.count("base rate") == 2
+    assert {"all cases", "sorts into", "predicts", "sorted to lethargia", "classes", "0.58", "0.71", "0.89"} <= set(shown)
+    assert shown.count("burpoma") == 2
     assert "Hierarchy of 2 naive Bayes classifiers" in texts(root, "desc")[0]
     assert "a cluster without a branch" in texts(root, "desc")[0]
 
@@ -161,10 +161,10 @@ def test_where_classes_decide_themselves_the_note_says_so() -> None:
 
 def test_splits_by_a_feature_are_named() -> None:
     rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
-    told = texts(parsed(svg(Recursive(parity="split").fit(rows, ["no", "yes", "yes", "no"]).network_)), "text")
-    assert "divides cases by x0" in told
-    assert not any("a case follows" in line for line in told)
-    assert "x0 = 1" in told
+    shown = texts(parsed(svg(Recursive(parity="split").fit(rows, ["no", "yes", "yes", "no"]).network_)), "text")
+    assert "divides cases by x0" in shown
+    assert not any("a case follows" in line for line in shown)
+    assert "x0 = 1" in shown
 
 
 def test_means_and_deviations_of_numbers() -> None:
@@ -177,18 +177,18 @@ def test_of_many_features_and_classes_the_foot_counts_the_rest() -> None:
     rng = np.random.default_rng(0)
     classes = np.arange(400) % 9
     rows = np.column_stack([(classes + rng.integers(0, 3, 400)) % 4 for _ in range(30)]).astype(str).astype(object)
-    told = texts(parsed(svg(Recursive(max_depth=0).fit(rows, classes).network_)), "text")
-    assert "and 27 more features" in told
-    assert "and 4 more classes" in told
+    shown = texts(parsed(svg(Recursive(max_depth=0).fit(rows, classes).network_)), "text")
+    assert "and 27 more features" in shown
+    assert "and 4 more classes" in shown
 
 
 def test_of_many_values_the_first_are_shown() -> None:
     rows = [[f"v{i % 9}", "ab"[i % 2]] for i in range(36)]
     network = Recursive(max_depth=0).fit(rows, [i % 2 for i in range(36)]).network_
-    told = texts(parsed(svg(network)), "text")
-    assert "the first 6 values of a feature" in told
-    assert "v5" in told
-    assert "v6" not in told
+    shown = texts(parsed(svg(network)), "text")
+    assert "the first 6 values of a feature" in shown
+    assert "v5" in shown
+    assert "v6" not in shown
     assert "of a feature the first 8 states are shown" in hierarchy_html(network, outline(network), max_states=8)
     assert "the first" not in hierarchy_html(network, outline(network), max_states=9)
 

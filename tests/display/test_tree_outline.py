@@ -96,9 +96,9 @@ def answered(found: Outline, codes: list[np.ndarray], row: int) -> np.ndarray:
         if node.feature >= 0:
             code = int(codes[node.feature][row])
         else:
-            own = node.sorting or node.predicting
-            assert own is not None
-            code = decided(classified(own, codes, row))
+            classifier = node.sorting or node.predicting
+            assert classifier is not None
+            code = decided(classified(classifier, codes, row))
         below = [child for child in found.children[at] if code in found.nodes[child].states]
         if not below:
             assert node.predicting is not None
@@ -290,9 +290,9 @@ class TestMattering:
     def test_relevant_columns_treat_hidden_columns_as_unobserved(self, network: Network, data: st.DataObject) -> None:
         count = data.draw(st.integers(0, len(network.features)))
         inputs = network.features[: len(network.features) - count]
-        own = Network(network.variables, network.parents, network.cpts, {v: Hidden() for v in network.features[len(inputs) :]})
+        hidden = Network(network.variables, network.parents, network.cpts, {v: Hidden() for v in network.features[len(inputs) :]})
         expected = [x for x in inputs if not d_separated(network.parents, [x], [CLASS], {*inputs} - {x})]
-        assert relevant_columns(own) == expected
+        assert relevant_columns(hidden) == expected
 
     def test_children_of_a_hidden_column_are_relevant(self) -> None:
         variables = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "z", "hidden", "c"))
@@ -317,17 +317,17 @@ class TestSummaries:
 
     def test_numbers_with_densities(self) -> None:
         apart, same = np.array([[0.0, 5.0], [1.0, 1.0]]), np.array([[2.0, 2.0], [1.0, 3.0]])
-        own = ClassSummary(np.array([0.5, 0.5]), {0: np.full((2, 2), 0.5)}, {1: same, 2: apart})
-        assert own.ranked == (2, 0, 1)
+        summary = ClassSummary(np.array([0.5, 0.5]), {0: np.full((2, 2), 0.5)}, {1: same, 2: apart})
+        assert summary.ranked == (2, 0, 1)
         network = diseases()
-        told = [*summary_lines(network, own, [2, 0])]
-        assert [(line.feature, line.label, line.probable) for line in told] == [
+        lines = [*summary_lines(network, summary, [2, 0])]
+        assert [(line.feature, line.label, line.probable) for line in lines] == [
             (2, "mean", False),
             (2, "deviation", False),
             (0, "1", True),
             (0, "2", True),
         ]
-        assert told[0].values.tolist() == [0.0, 5.0]
+        assert lines[0].values.tolist() == [0.0, 5.0]
 
     def test_densities_of_a_hierarchy(self) -> None:
         numbers = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.5]])
@@ -339,9 +339,9 @@ class TestSummaries:
         assert root.predicting.tables == {}
 
     def test_of_many_classes_the_frequent_and_never_those_that_do_not_occur(self) -> None:
-        own = ClassSummary(np.array([0.1, 0.0, 0.5, 0.15, 0.25]), {}, {})
-        assert own.classes(2) == [2, 4]
-        assert own.classes(9) == [0, 2, 3, 4]
+        summary = ClassSummary(np.array([0.1, 0.0, 0.5, 0.15, 0.25]), {}, {})
+        assert summary.classes(2) == [2, 4]
+        assert summary.classes(9) == [0, 2, 3, 4]
 
 
 def test_networks_without_derived_columns_have_no_outline() -> None:

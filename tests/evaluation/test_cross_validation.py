@@ -34,8 +34,8 @@ def test_folds_partition_the_rows_and_spread_every_class(labels: list[int], data
     assert len(sizes) == folds
     assert sizes.max() - sizes.min() <= 1
     for label in set(labels):
-        own = np.bincount(fold[np.array(labels) == label], minlength=folds)
-        assert own.max() - own.min() <= 1
+        of_label = np.bincount(fold[np.array(labels) == label], minlength=folds)
+        assert of_label.max() - of_label.min() <= 1
 
 
 def test_folds_depend_on_the_seed_alone() -> None:
@@ -73,12 +73,12 @@ def test_the_measures_of_guessing_are_those_of_a_coin() -> None:
 
 
 def test_several_models_on_the_same_folds_with_progress_and_repetition() -> None:
-    told: list[str] = []
+    reports: list[str] = []
     models = {model: classifier_of(model) for model in ("nb", "kdb:k=1")}
-    results = cross_validate(models, label_table(corral(), "class"), folds=4, repeat=2, random_state=3, progress=told.append)
+    results = cross_validate(models, label_table(corral(), "class"), folds=4, repeat=2, random_state=3, progress=reports.append)
     assert [r.model for r in results] == ["nb", "kdb:k=1"]
     assert all(len(r.accuracies) == 8 and r.confusion.sum() == 256 for r in results)
-    assert told == ["nb", "kdb:k=1"] * 8
+    assert reports == ["nb", "kdb:k=1"] * 8
     alone = cross_validate({"kdb:k=1": classifier_of("kdb:k=1")}, label_table(corral(), "class"), folds=4, repeat=2, random_state=3)
     assert alone[0].accuracies.tolist() == results[1].accuracies.tolist()
 

@@ -201,22 +201,24 @@ def test_counts_of_features_and_arcs_are_those_of_a_loop() -> None:
     model, fitted = KDB(k=2), KDB(k=2).fit(X.take(slice(150)), y[:150])
     found = diagnose(model, X.take(slice(150, 300)), y[150:], train=(X.take(slice(150)), y[:150]))
     cases, names = found.cases(), [str(c) for c in found.classes]
-    own = pd.DataFrame(cases.to_dict())
+    frame = pd.DataFrame(cases.to_dict())
     summary = found.summary()
     assert summary.network == (fitted.predict(X.take(slice(150, 300))) == y[150:]).sum()
-    assert summary.changed == (own["naive"] != own["network"]).sum() == own["changed"].sum()
+    assert summary.changed == (frame["naive"] != frame["network"]).sum() == frame["changed"].sum()
     assert (
-        summary.repaired == ((own["naive"] != y[150:]) & (own["network"] == y[150:])).sum() == (own["effect"] == "repaired").sum()
+        summary.repaired
+        == ((frame["naive"] != y[150:]) & (frame["network"] == y[150:])).sum()
+        == (frame["effect"] == "repaired").sum()
     )
-    assert summary.broken == ((own["naive"] == y[150:]) & (own["network"] != y[150:])).sum()
+    assert summary.broken == ((frame["naive"] == y[150:]) & (frame["network"] != y[150:])).sum()
     features = pd.DataFrame(found.features().to_dict()).set_index("feature")
     for x in X.names:
-        per_class = own[[f"log_ddr[{x}][{c}]" for c in names]].to_numpy()
-        ignoring = own[[f"network_log_odds[{c}]" for c in names]].to_numpy() - per_class
+        per_class = frame[[f"log_ddr[{x}][{c}]" for c in names]].to_numpy()
+        ignoring = frame[[f"network_log_odds[{c}]" for c in names]].to_numpy() - per_class
         answer = np.array(names)[ignoring.argmax(axis=1)]
-        assert features.loc[x, "changed"] == (answer != own["network"]).sum()
-        assert features.loc[x, "gained"] == ((answer == y[150:]) & (own["network"] != y[150:])).sum()
-        assert features.loc[x, "lost"] == ((answer != y[150:]) & (own["network"] == y[150:])).sum()
+        assert features.loc[x, "changed"] == (answer != frame["network"]).sum()
+        assert features.loc[x, "gained"] == ((answer == y[150:]) & (frame["network"] != y[150:])).sum()
+        assert features.loc[x, "lost"] == ((answer != y[150:]) & (frame["network"] == y[150:])).sum()
         assert features.loc[x, "mean_size"] == pytest.approx(np.linalg.norm(per_class, axis=1).mean())
         assert features.loc[x, "weight"] == pytest.approx(np.linalg.norm(per_class.mean(axis=0)), abs=1e-9)
     arcs = pd.DataFrame(found.arcs().to_dict())
@@ -348,9 +350,9 @@ def test_labels_that_are_missing_or_no_class() -> None:
     strange = y.copy()
     strange[:10], strange[10:20] = None, "2"
     found = diagnose(model, X, strange)
-    own = found.summary()
-    assert (own.cases, own.labelled) == (128, 118)
-    assert own.network == (model.predict(X)[20:] == y[20:]).sum()
+    summary = found.summary()
+    assert (summary.cases, summary.labelled) == (128, 118)
+    assert summary.network == (model.predict(X)[20:] == y[20:]).sum()
     assert found.cases()["class"][0] is None
     assert found.cases()["class"][10] == "2"
     assert all(case.row > 20 for case in found.worst(100))

@@ -136,8 +136,8 @@ def folds_of(cases: LabelledTable, count: int = 5) -> PartitionedCounts | None:
 def test_an_ordinary_table_is_counted_once_for_all_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = large()
     monkeypatch.setattr(held_out._TrainingRows, "block", property(lambda _: pytest.fail("training rows were encoded")))
-    own = {name: model for name, model in models(Encoder()).items() if name != "auto" and "lookup" not in name}
-    assert len(list(held_out_predictions(own, cases, list(KFold(5).splits(cases))))) == 30
+    contenders = {name: model for name, model in models(Encoder()).items() if name != "auto" and "lookup" not in name}
+    assert len(list(held_out_predictions(contenders, cases, list(KFold(5).splits(cases))))) == 30
 
 
 @pytest.mark.parametrize("states", [12, 30])
@@ -146,8 +146,8 @@ def test_tables_that_are_too_large_to_keep_are_counted_fold_by_fold(states: int)
     parts = folds_of(cases)
     assert parts is not None
     assert (parts.pairs is None) == (states > 12)
-    own = {"tan": TAN(), "k3": KDB(k=3)}
-    assert check_equal_to_refitting(cases, KFold(5), own)  # type: ignore[arg-type]
+    models = {"tan": TAN(), "k3": KDB(k=3)}
+    assert check_equal_to_refitting(cases, KFold(5), models)  # type: ignore[arg-type]
 
 
 def test_cut_points_that_differ_between_folds() -> None:
@@ -235,14 +235,14 @@ def test_an_unseen_value_is_refused_where_the_encoder_says_so() -> None:
 
 
 def test_models_with_other_encoders_and_budgets_do_not_share() -> None:
-    own = {
+    models = {
         "a": NaiveBayes(),
         "b": TAN(),
         "c": NaiveBayes(encoder=Encoder(max_integer_states=3)),
         "d": NaiveBayes(budget=10**6),
         "e": object(),
     }
-    assert [list(group.models) for group in module._groups(own)] == [["a", "b"], ["c"], ["d"], ["e"]]
+    assert [list(group.models) for group in module._groups(models)] == [["a", "b"], ["c"], ["d"], ["e"]]
 
 
 class Doubtful(NaiveBayes):
@@ -257,13 +257,13 @@ class Doubtful(NaiveBayes):
 @pytest.mark.parametrize("how", [0.0, 0.5, 3])
 def test_estimates_for_all_folds_at_once_equal_those_of_each(how: Any) -> None:
     cases = large(90, features=4)
-    own: dict[str, Any] = {
+    models: dict[str, Any] = {
         "given prior": NaiveBayes(smoothing=how, prior=[0.0, 1.0]),
         "tan": TAN(smoothing=how),
         "kdb": KDB(k=3, smoothing=how),
         "root": TAN(root="x2", smoothing=how),
     }
-    assert check_equal_to_refitting(cases, KFold(5, 2), own)
+    assert check_equal_to_refitting(cases, KFold(5, 2), models)
 
 
 def test_tables_that_a_classifier_makes_itself_are_respected() -> None:
@@ -276,11 +276,11 @@ def test_tables_that_a_classifier_makes_itself_are_respected() -> None:
 
 def test_sharing_counts_does_not_change_the_models() -> None:
     cases = large(60)
-    own = {"nb": NaiveBayes(smoothing=2.0), "tan": TAN()}
-    for answer in held_out_predictions(own, cases, list(KFold(3).splits(cases))):
-        assert answer.fitted.smoothing == own[answer.model].smoothing
+    models = {"nb": NaiveBayes(smoothing=2.0), "tan": TAN()}
+    for answer in held_out_predictions(models, cases, list(KFold(3).splits(cases))):
+        assert answer.fitted.smoothing == models[answer.model].smoothing
         assert type(answer.fitted.smoothing) is float
-    assert not any(hasattr(model, "network_") for model in own.values())
+    assert not any(hasattr(model, "network_") for model in models.values())
 
 
 class Picky(NetworkClassifier):
@@ -307,23 +307,23 @@ class Blunt(KDB):
 @settings(deadline=None, max_examples=10)
 @given(tables(rows=(8, 25)), st.sampled_from([KFold(3, 2), LearningCurve((2, 5), count=2, test=3), Splits(2)]))
 def test_any_other_classifier_is_fitted_to_every_training_set(cases: LabelledTable, protocol: Protocol) -> None:
-    own: dict[str, Any] = {"nb": NaiveBayes(), "picky": Picky(), "tan": TAN(), "blunt": Blunt(k=1)}
-    check_equal_to_refitting(cases, protocol, own)
+    models: dict[str, Any] = {"nb": NaiveBayes(), "picky": Picky(), "tan": TAN(), "blunt": Blunt(k=1)}
+    check_equal_to_refitting(cases, protocol, models)
 
 
 def test_an_unknown_learner_is_fitted_to_every_training_set_without_changing_the_model() -> None:
     rng = np.random.default_rng(0)
     columns = tuple(Column(f"x{j}", rng.integers(0, 2, 40), ("a", "b")) for j in range(6))
     cases = LabelledTable(Table(columns), "c", np.array([0, 1]), rng.integers(0, 2, 40))
-    own = {"nb": NaiveBayes(), "picky": Picky()}
+    models = {"nb": NaiveBayes(), "picky": Picky()}
     found = [
-        answer.fitted for answer in held_out_predictions(own, cases, list(KFold(4, 2).splits(cases))) if answer.model == "picky"
+        answer.fitted for answer in held_out_predictions(models, cases, list(KFold(4, 2).splits(cases))) if answer.model == "picky"
     ]
     assert len({model.best_ for model in found}) > 1
     assert len({id(model) for model in found}) == 8
-    assert not any(hasattr(model, "network_") for model in own.values())
+    assert not any(hasattr(model, "network_") for model in models.values())
 
 
 def test_only_classifiers_that_learn_from_counts_share_them() -> None:
-    own = {"a": NaiveBayes(), "picky": Picky(), "b": KDB(), "blunt": Blunt()}
-    assert [list(group.models) for group in module._groups(own)] == [["a", "b"], ["picky", "blunt"]]
+    models = {"a": NaiveBayes(), "picky": Picky(), "b": KDB(), "blunt": Blunt()}
+    assert [list(group.models) for group in module._groups(models)] == [["a", "b"], ["picky", "blunt"]]

@@ -117,8 +117,8 @@ def test_error_bars(draw: Any) -> None:
             values = np.atleast_1d(own[size])
             assert mean == pytest.approx(values.mean())
             if len(values) > 1:
-                told = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
-                assert (low, high) == pytest.approx(told, abs=1e-12)
+                interval = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+                assert (low, high) == pytest.approx(interval, abs=1e-12)
             else:
                 assert low == high == mean
     if draw is plots.accuracy_against_k:

@@ -26,8 +26,8 @@ def data() -> Mapping[str, LabelledTable]:
 
 
 def test_one_data_set(data: Mapping[str, LabelledTable]) -> None:
-    own = {"corral": data["corral"]}
-    found = report(run(MODELS, own, KFold(4)), own, KFold(4), baseline="tan")
+    sets = {"corral": data["corral"]}
+    found = report(run(MODELS, sets, KFold(4)), sets, KFold(4), baseline="tan")
     assert isinstance(found.comparison, Comparison)
     text = found.html()
     assert text.startswith("<!doctype html>")
@@ -68,9 +68,9 @@ def test_a_learning_curve_is_drawn_and_compared_at_its_end(data: Mapping[str, La
 
 def test_many_classes_leave_the_confusion_out() -> None:
     columns = Column("a", np.arange(90.0) % 5), Column("c", np.arange(90) % 45)
-    own = {"many": label_table(Table(columns), "c")}
+    sets = {"many": label_table(Table(columns), "c")}
     models = {name: MODELS[name] for name in ("nb", "majority")}
-    text = report(run(models, own, KFold(2)), own, KFold(2)).html()
+    text = report(run(models, sets, KFold(2)), sets, KFold(2)).html()
     assert "there are 45 classes" in text
     assert 'class="heat"' not in text
 
@@ -104,16 +104,16 @@ def test_a_description(tmp_path: Path) -> None:
 def test_everything_an_experiment_needs_is_exported(data: Mapping[str, LabelledTable], tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text('protocol = "3-fold"')
     protocol = experiments.protocol_of(experiments.read_description(tmp_path / "e.toml").protocol or "")
-    own = {"corral": data["corral"]}
-    found = experiments.report(experiments.run(MODELS, own, protocol), own, protocol)
+    sets = {"corral": data["corral"]}
+    found = experiments.report(experiments.run(MODELS, sets, protocol), sets, protocol)
     assert isinstance(found, experiments.Report)
     assert set(experiments.__all__) >= {"Description", "Report", "compare", "compare_many", "read_description", "report"}
     assert all(hasattr(experiments, name) for name in experiments.__all__)
 
 
 def test_a_report_takes_rows_and_labels(data: Mapping[str, LabelledTable]) -> None:
-    own = data["corral"]
-    pair = own.features, own.y
+    cases = data["corral"]
+    pair = cases.features, cases.y
     text = report(run(MODELS, pair, KFold(3)), pair, KFold(3)).html()
     assert "<td" in text
 
@@ -134,6 +134,6 @@ def test_an_error_about_an_unknown_measure_suggests_a_similar_one(
 ) -> None:
     with pytest.raises(ParameterError, match=f"did you mean {meant}\\?"):
         check_measure(wrong, loss=True)
-    own = {"corral": data["corral"]}
+    sets = {"corral": data["corral"]}
     with pytest.raises(ParameterError, match=f"did you mean {meant}\\?"):
-        report(run({"nb": MODELS["nb"], "tan": MODELS["tan"]}, own, KFold(2)), own, KFold(2), measure=wrong)
+        report(run({"nb": MODELS["nb"], "tan": MODELS["tan"]}, sets, KFold(2)), sets, KFold(2), measure=wrong)

@@ -97,12 +97,12 @@ def test_several_processes_and_any_order_give_the_same(
 ) -> None:
     if not processes:
         monkeypatch.setattr("joblib.Parallel", Backwards)
-    told: list[tuple[int, int, str]] = []
-    again = run(models(), {"corral": cases, "led": digits}, KFold(4, 2), jobs=2, progress=lambda *a: told.append(a))
+    reports: list[tuple[int, int, str]] = []
+    again = run(models(), {"corral": cases, "led": digits}, KFold(4, 2), jobs=2, progress=lambda *a: reports.append(a))
     assert again == both
-    assert [done for done, _, _ in told] == list(range(17))
-    assert told[0][1:] == (16, "")
-    assert sorted(what for _, _, what in told)[1] == "corral, repetition 1, fold 1"
+    assert [done for done, _, _ in reports] == list(range(17))
+    assert reports[0][1:] == (16, "")
+    assert sorted(what for _, _, what in reports)[1] == "corral, repetition 1, fold 1"
 
 
 def test_one_repetition_is_divided_among_processes(digits: LabelledTable) -> None:
@@ -169,11 +169,11 @@ def test_nothing_is_fitted_again_when_all_is_done(digits: LabelledTable, tmp_pat
     ],
 )
 def test_another_experiment_cannot_resume_from_the_folder(changed: Any, named: str, cases: LabelledTable, tmp_path: Path) -> None:
-    own = {"models": models("nb"), "data": cases, "protocol": KFold(3), "folder": tmp_path, "jobs": 1}
-    run(**own)
+    experiment = {"models": models("nb"), "data": cases, "protocol": KFold(3), "folder": tmp_path, "jobs": 1}
+    run(**experiment)
     with pytest.raises(CheckpointError, match=rf"belongs to another run: {named}.*restart=True"):
-        run(**{**own, **changed})
-    assert run(**{**own, **changed, "restart": True}).models == tuple(changed.get("models", own["models"]))
+        run(**{**experiment, **changed})
+    assert run(**{**experiment, **changed, "restart": True}).models == tuple(changed.get("models", experiment["models"]))
 
 
 def test_other_data_cannot_resume_from_the_folder(cases: LabelledTable, digits: LabelledTable, tmp_path: Path) -> None:
@@ -223,9 +223,9 @@ def test_a_killed_run_resumes_without_repeating_finished_splits(digits: Labelled
     files = {path: path.stat().st_mtime_ns for path in folder.glob("split-*")}
     assert len(files) == 7
     time.sleep(0.01)
-    told: list[int] = []
-    resumed = run(models(), digits, KFold(5, 4), folder=folder, jobs=1, progress=lambda done, *_: told.append(done))
-    assert told == list(range(len(files), 21))
+    reports: list[int] = []
+    resumed = run(models(), digits, KFold(5, 4), folder=folder, jobs=1, progress=lambda done, *_: reports.append(done))
+    assert reports == list(range(len(files), 21))
     assert {path: path.stat().st_mtime_ns for path in files} == files
     assert resumed == run(models(), digits, KFold(5, 4), jobs=1)
 
@@ -334,12 +334,12 @@ def test_rows_of_weight_zero_add_no_class() -> None:
 
 
 def test_the_difference_is_reported(digits: LabelledTable, tmp_path: Path) -> None:
-    own: dict[str, Any] = {"models": models("nb", "tan"), "data": digits, "protocol": Splits(2), "folder": tmp_path}
-    run(**own)
+    experiment: dict[str, Any] = {"models": models("nb", "tan"), "data": digits, "protocol": Splits(2), "folder": tmp_path}
+    run(**experiment)
 
     def told(**changed: Any) -> str:
         with pytest.raises(CheckpointError) as caught:
-            run(**{**own, **changed})
+            run(**{**experiment, **changed})
         return str(caught.value)
 
     assert re.search(
@@ -350,7 +350,7 @@ def test_the_difference_is_reported(digits: LabelledTable, tmp_path: Path) -> No
     assert "models: 'tan' is gone, 'kdb:k=1' is new" in told(models=models("nb", "kdb:k=1"))
     assert "models: they were in another order" in told(models=models("tan", "nb"))
     one, two = ({"nb": classifier_of("nb", encoder=Encoder(max_integer_states=few)), **models("tan")} for few in (2, 3))
-    run(**{**own, "models": one, "restart": True})
+    run(**{**experiment, "models": one, "restart": True})
     assert re.search(
         r"models\['nb'\]\['encoder'\] was .*'max_integer_states': '2'.* and is now .*'max_integer_states': '3'", told(models=two)
     )
@@ -358,11 +358,11 @@ def test_the_difference_is_reported(digits: LabelledTable, tmp_path: Path) -> No
 
 def test_a_difference_deep_in_long_texts_is_shown() -> None:
     common = "a" * 200
-    told = difference({"models": {"m": {"s": f"{common}one{common}"}}}, {"models": {"m": {"s": f"{common}two{common}"}}})
-    assert told.startswith("models['m']['s'] was ...aaa")
-    assert "one" in told
-    assert "two" in told
-    assert len(told) < 200
+    message = difference({"models": {"m": {"s": f"{common}one{common}"}}}, {"models": {"m": {"s": f"{common}two{common}"}}})
+    assert message.startswith("models['m']['s'] was ...aaa")
+    assert "one" in message
+    assert "two" in message
+    assert len(message) < 200
     assert difference({"loss": [1, 2, 3]}, {"loss": [1, 5, 3]}) == "loss[1] was 2 and is now 5"
     assert difference({"a": 1}, {"a": "1"}) == "a was 1 and is now '1'"
     assert difference({"a": 1}, {"b": 1}) == "a was 1 and is now absent, b was absent and is now 1"

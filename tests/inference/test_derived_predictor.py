@@ -202,10 +202,10 @@ def test_rows_with_missing_values_are_predicted_in_parts(monkeypatch: pytest.Mon
     rng = np.random.default_rng(0)
     tree = random_tree(rng, [3, 3, 3])
     inputs = tuple(Variable(name, (0, 1, 2)) for name in "abc")
-    own = (*inputs, Variable("leaf", tuple(range(len(tree.leaves)))), Variable("class", ("no", "yes")))
+    variables = (*inputs, Variable("leaf", tuple(range(len(tree.leaves)))), Variable("class", ("no", "yes")))
     parents = {**dict.fromkeys(range(4), ()), CLASS: (3,)}
-    cpts = {v: dense_table(own, v, p, rng) + 0.0 for v, p in parents.items()}
-    network = Network(own, parents, cpts, {3: tree})
+    cpts = {v: dense_table(variables, v, p, rng) + 0.0 for v, p in parents.items()}
+    network = Network(variables, parents, cpts, {3: tree})
     codes = [np.where(rng.random(50) < 0.5, 255, rng.integers(0, 3, 50)).astype(np.uint8) for _ in range(3)]
     has_missing = np.ones(3, bool)
     whole, joint = predictor_of(network).posterior(codes, has_missing), predictor_of(network).joint(codes, has_missing)

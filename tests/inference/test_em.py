@@ -201,8 +201,8 @@ def test_pyagrum_finds_the_same_tables_by_em() -> None:
     a = (c + (rng.random(400) < 0.2)) % 2
     b = np.where(rng.random(400) < 0.8, a, rng.integers(0, 3, 400))
     columns = {"a": np.where(rng.random(400) < 0.3, -1, a), "b": np.where(rng.random(400) < 0.2, -1, b), "c": c}
-    own = cases_of([2, 3, 2], list(columns.values()))
-    network, _ = expected_network(Counts(own), {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}, 0.0, tolerance=1e-13, max_iterations=5000)
+    cases = cases_of([2, 3, 2], list(columns.values()))
+    network, _ = expected_network(Counts(cases), {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}, 0.0, tolerance=1e-13, max_iterations=5000)
     template = gum.fastBN("c{0|1}->a{0|1}->b{0|1|2}<-c")
     cells = pd.DataFrame({name: ["?" if x < 0 else str(x) for x in column] for name, column in columns.items()})
     gum.initRandom(2)  # where it begins: from some places it gives up early, with a warning
@@ -210,8 +210,8 @@ def test_pyagrum_finds_the_same_tables_by_em() -> None:
     learner.useNoPrior()
     learner.useEM(1e-8)
     theirs = learner.learnParameters(template.dag())
-    for c, own in enumerate(network.cpts[0].T):
-        assert np.allclose(theirs.cpt("a")[{"c": c}], own, atol=1e-4)
+    for c, cases in enumerate(network.cpts[0].T):
+        assert np.allclose(theirs.cpt("a")[{"c": c}], cases, atol=1e-4)
     for a, c in product(range(2), repeat=2):
         assert np.allclose(theirs.cpt("b")[{"a": a, "c": c}], network.cpts[1][a, :, c], atol=1e-4)
 

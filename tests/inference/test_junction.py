@@ -36,7 +36,7 @@ def any_structure(draw: st.DrawFn, *, max_features: int = 5) -> Network:
     features = draw(st.integers(0, max_features))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     names = (*string.ascii_lowercase[:features], "class")
-    own = tuple(Variable(name, tuple(range(int(rng.integers(1, 4))))) for name in names)
+    variables = tuple(Variable(name, tuple(range(int(rng.integers(1, 4))))) for name in names)
     order = draw(st.permutations([*range(features), CLASS]))
     parents: dict[int, tuple[int, ...]] = {}
     cpts: dict[int, Cpt] = {}
@@ -44,8 +44,8 @@ def any_structure(draw: st.DrawFn, *, max_features: int = 5) -> Network:
         chosen = draw(st.lists(st.sampled_from(order[:place]), max_size=3, unique=True)) if place else []
         parents[v] = tuple(sorted(chosen, key=lambda p: p == CLASS))
         spread = any(p != CLASS for p in chosen) and draw(st.booleans())
-        cpts[v] = (sparse_table if spread else dense_table)(own, v, parents[v], rng)
-    return Network(own, parents, cpts)
+        cpts[v] = (sparse_table if spread else dense_table)(variables, v, parents[v], rng)
+    return Network(variables, parents, cpts)
 
 
 any_network = any_structure() | networks(sparse=True)
@@ -67,8 +67,8 @@ def evidences(draw: st.DrawFn, network: Network, *, soft: bool = True) -> Eviden
         if kind == "hard":
             codes[v] = np.array([draw(st.integers(0, card - 1))])
         elif kind == "soft" and soft:
-            own = draw(st.lists(st.sampled_from([0.0, 1e-5, 0.3, 1.0, 7.0]), min_size=card, max_size=card).filter(any))
-            likelihoods[v] = np.array(own)[:, None]
+            likelihood = draw(st.lists(st.sampled_from([0.0, 1e-5, 0.3, 1.0, 7.0]), min_size=card, max_size=card).filter(any))
+            likelihoods[v] = np.array(likelihood)[:, None]
     return Evidence(1, codes, likelihoods)
 
 
@@ -190,10 +190,10 @@ def test_what_is_d_separated_is_independent(network: Network, data: st.DataObjec
 def naive(count: int, classes: int, seed: int) -> tuple[Network, np.ndarray]:
     rng = np.random.default_rng(seed)
     tables = rng.dirichlet([1, 1], size=(count, classes)).transpose(0, 2, 1)
-    own = (*(Variable(f"x{i}", (0, 1)) for i in range(count)), Variable("class", tuple(range(classes))))
+    variables = (*(Variable(f"x{i}", (0, 1)) for i in range(count)), Variable("class", tuple(range(classes))))
     parents: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(range(count), (CLASS,))}
     prior = np.full(classes, 1 / classes)
-    return Network(own, parents, {CLASS: prior, **{x: tables[x] for x in range(count)}}, check=False), tables
+    return Network(variables, parents, {CLASS: prior, **{x: tables[x] for x in range(count)}}, check=False), tables
 
 
 def test_much_evidence_does_not_underflow() -> None:
@@ -212,11 +212,11 @@ def test_much_evidence_does_not_underflow() -> None:
 def test_contradicting_evidence_does_not_underflow() -> None:
     """The first half of the findings makes a class impossible to every float, the second half makes it certain again."""
     half = 1000
-    own = (*(Variable(f"x{i}", (0, 1)) for i in range(2 * half)), Variable("class", ("p", "q")))
+    variables = (*(Variable(f"x{i}", (0, 1)) for i in range(2 * half)), Variable("class", ("p", "q")))
     against, towards = np.array([[0.999, 0.001], [0.001, 0.999]]), np.array([[0.001, 0.999], [0.999, 0.001]])
     parents: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(range(2 * half), (CLASS,))}
     cpts = {CLASS: np.array([0.25, 0.75]), **{x: against if x < half else towards for x in range(2 * half)}}
-    network = Network(own, parents, cpts)
+    network = Network(variables, parents, cpts)
     answer = JunctionTree(network).posterior((CLASS,), Evidence(1, {x: np.array([0]) for x in range(2 * half)}))
     assert np.allclose(answer[0], [0.25, 0.75], atol=1e-9)
 
@@ -226,15 +226,15 @@ def test_a_long_chain_with_evidence_everywhere_equals_the_forward_algorithm() ->
     length, each = 1000 if LONG else 250, 10
     rng = np.random.default_rng(3)
     move, emit = rng.dirichlet([1, 1, 1], 3), rng.dirichlet([1, 1], (each, 3))
-    own = tuple(Variable(i, (0, 1, 2)) for i in range(length))
-    own += (*tuple(Variable(length + i, (0, 1)) for i in range(length * each - 1)), Variable("class", (0, 1)))
+    variables = tuple(Variable(i, (0, 1, 2)) for i in range(length))
+    variables += (*tuple(Variable(length + i, (0, 1)) for i in range(length * each - 1)), Variable("class", (0, 1)))
     parents: dict[int, tuple[int, ...]] = {0: (), **{i: (i - 1,) for i in range(1, length)}}
     cpts: dict[int, Cpt] = {0: np.full(3, 1 / 3), **dict.fromkeys(range(1, length), move)}
     places = [*range(length, length + length * each - 1), CLASS]
     for at, v in enumerate(places):
         parents[v], cpts[v] = (at // each,), emit[at % each]
     codes = rng.integers(0, 2, len(places))
-    found = JunctionTree(Network(own, parents, cpts, check=False)).log_probability(
+    found = JunctionTree(Network(variables, parents, cpts, check=False)).log_probability(
         Evidence(1, {v: codes[at : at + 1] for at, v in enumerate(places)})
     )
     state, expected = np.full(3, 1 / 3), 0.0
@@ -300,14 +300,14 @@ def test_evidence_makes_a_wide_network_narrow() -> None:
 
 def test_a_sparse_table_of_many_parents_is_expanded_after_the_evidence() -> None:
     rng = np.random.default_rng(2)
-    own = (*(Variable(f"x{i}", tuple(range(5))) for i in range(21)), Variable("class", (0, 1)))
+    variables = (*(Variable(f"x{i}", tuple(range(5))) for i in range(21)), Variable("class", (0, 1)))
     parents: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(range(20), ()), 20: (*range(20), CLASS)}
-    cpts: dict[int, Cpt] = {v: dense_table(own, v, (), rng) for v in (CLASS, *range(20))}
+    cpts: dict[int, Cpt] = {v: dense_table(variables, v, (), rng) for v in (CLASS, *range(20))}
     cpts = {v: 0.9 * np.asarray(t) + 0.1 / np.size(t) for v, t in cpts.items()}
     configurations = np.unique(rng.integers(0, 5, (50, 20)), axis=0).astype(np.int32)
     tables = rng.dirichlet(np.ones(5), (50, 2)).transpose(0, 2, 1)
     cpts[20] = SparseCpt(configurations, tables, rng.dirichlet(np.ones(5), 2).T, tuple(range(20)))
-    network = Network(own, parents, cpts)
+    network = Network(variables, parents, cpts)
     known = {x: np.array([configurations[7, x]]) for x in range(18)} | {20: np.array([3])}
     found = JunctionTree(network).posterior((18, 19, CLASS), Evidence(1, known))[0]
     exact = np.zeros((5, 5, 2))
@@ -391,13 +391,15 @@ def test_many_threads_query_one_tree() -> None:
     variables = tuple(Variable(f"x{i}", (0, 1, 2)) for i in range(12))
     parents = {**{i: tuple(range(max(0, i - 2), i)) for i in range(11)}, -1: (9, 10)}
     network = Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
-    asked = [tuple(sorted(rng.choice(11, 4, replace=False).tolist())) for _ in range(300)]  # far more patterns than plans are kept
+    queries = [
+        tuple(sorted(rng.choice(11, 4, replace=False).tolist())) for _ in range(300)
+    ]  # far more patterns than plans are kept
 
     def answer(tree: JunctionTree, seen: tuple[int, ...]) -> np.ndarray:
         return tree.log_probability(Evidence(codes={v: np.array([v % 3]) for v in seen}))
 
-    serial = [answer(JunctionTree(network), seen) for seen in asked]
+    serial = [answer(JunctionTree(network), seen) for seen in queries]
     shared = JunctionTree(network)
     with ThreadPoolExecutor(16) as pool:
-        together = list(pool.map(lambda seen: answer(shared, seen), asked))
+        together = list(pool.map(lambda seen: answer(shared, seen), queries))
     assert all(np.array_equal(a, b) for a, b in zip(serial, together, strict=True))

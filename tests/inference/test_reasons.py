@@ -98,13 +98,13 @@ def random_costs(network: Network, values: dict[int, int], rng: np.random.Genera
     style, costs = rng.integers(3), {}
     for x in network.inputs:
         card = network.variables[x].card
-        own = np.ones(card) if style == 0 else rng.integers(1, 40, card) / (10 if style == 1 else 4)
-        own[rng.random(card) < 0.15] = np.inf
+        state_costs = np.ones(card) if style == 0 else rng.integers(1, 40, card) / (10 if style == 1 else 4)
+        state_costs[rng.random(card) < 0.15] = np.inf
         if rng.random() < 0.1:
-            own[:] = np.inf
+            state_costs[:] = np.inf
         if x in values:
-            own[values[x]] = 0
-        costs[x] = own if x in values else np.zeros(card)
+            state_costs[values[x]] = 0
+        costs[x] = state_costs if x in values else np.zeros(card)
     return costs
 
 

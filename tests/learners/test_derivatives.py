@@ -275,7 +275,7 @@ def test_features_of_a_network_without_arcs_have_weight_zero() -> None:
 
 def linear_network(rng: np.random.Generator) -> Network:
     """A feature of three states, and three numbers that depend on the class and on each other."""
-    own = (*(Variable(f"n{i}", origin=0.0) for i in range(3)), Variable("x", (0, 1, 2)), Variable("class", (0, 1)))
+    variables = (*(Variable(f"n{i}", origin=0.0) for i in range(3)), Variable("x", (0, 1, 2)), Variable("class", (0, 1)))
     parents = {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, 1, CLASS), 3: (CLASS,)}
     sure = {x: np.ones((1,) * (len(parents[x])) + (2,)) for x in range(3)}
     table = rng.random((3, 2)) + 0.1
@@ -284,7 +284,7 @@ def linear_network(rng: np.random.Generator) -> Network:
         1: Normal(rng.normal(size=2), rng.random(2) + 0.5, rng.normal(size=(2, 1))),
         2: Normal(rng.normal(size=2), rng.random(2) + 0.5, rng.normal(size=(2, 2))),
     }
-    return Network(own, parents, {CLASS: np.array([0.3, 0.7]), 3: table / table.sum(axis=0), **sure}, densities=densities)
+    return Network(variables, parents, {CLASS: np.array([0.3, 0.7]), 3: table / table.sum(axis=0), **sure}, densities=densities)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -100,12 +100,12 @@ def test_em_equals_enumeration_and_never_reduces_the_objective(
     (seen,) = observed(Counts(cases(training)), [group])
     fit = fitted(seen, states, Search(starts=2, max_iterations=60), alpha)
     likelihood, expected = slow_step(training, group, fit.tables)
-    told = fit.convergence
-    assert math.isclose(told.log_likelihoods[-1], likelihood, rel_tol=1e-9, abs_tol=1e-9)
+    convergence = fit.convergence
+    assert math.isclose(convergence.log_likelihoods[-1], likelihood, rel_tol=1e-9, abs_tol=1e-9)
     penalty = alpha * sum(float(np.log(table).sum()) for table in fit.tables) if alpha else 0.0
-    assert math.isclose(told.objectives[-1], likelihood + penalty, rel_tol=1e-9, abs_tol=1e-9)
-    slack = 1e-12 * abs(told.objectives[0]) + 1e-12
-    assert all(after >= before - slack for before, after in zip(told.objectives, told.objectives[1:], strict=False))
+    assert math.isclose(convergence.objectives[-1], likelihood + penalty, rel_tol=1e-9, abs_tol=1e-9)
+    slack = 1e-12 * abs(convergence.objectives[0]) + 1e-12
+    assert all(after >= before - slack for before, after in zip(convergence.objectives, convergence.objectives[1:], strict=False))
     for found, wanted in zip(fit.expected, expected, strict=True):
         assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9)
 

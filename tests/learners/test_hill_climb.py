@@ -30,23 +30,23 @@ def neighbours(parents: Parents, most: int, class_root: bool) -> list[Parents]:
     """Every structure that one arc added, taken away or turned leads to."""
     found = []
     for p, v in permutations(parents, 2):
-        own = {u: set(ps) for u, ps in parents.items()}
-        if p in own[v]:
-            own[v].discard(p)
-            found.append(own)
-            turned = {u: set(ps) for u, ps in own.items()}
+        parent_sets = {u: set(ps) for u, ps in parents.items()}
+        if p in parent_sets[v]:
+            parent_sets[v].discard(p)
+            found.append(parent_sets)
+            turned = {u: set(ps) for u, ps in parent_sets.items()}
             turned[p].add(v)
             found.append(turned)
-        elif v not in own[p]:
-            own[v].add(p)
-            found.append(own)
-    fine = [{u: tuple(sorted(ps)) for u, ps in own.items()} for own in found]
+        elif v not in parent_sets[p]:
+            parent_sets[v].add(p)
+            found.append(parent_sets)
+    fine = [{u: tuple(sorted(ps)) for u, ps in parent_sets.items()} for parent_sets in found]
     return [
-        own
-        for own in fine
-        if len(topological(own)) == len(own)
-        and max(map(len, own.values())) <= most
-        and not (class_root and own[CLASS])
+        parent_sets
+        for parent_sets in fine
+        if len(topological(parent_sets)) == len(parent_sets)
+        and max(map(len, parent_sets.values())) <= most
+        and not (class_root and parent_sets[CLASS])
     ]  # fmt: skip
 
 

@@ -281,11 +281,11 @@ def dependent(rows: int = 90) -> MemoryCases:
 
 
 def test_errors_of_single_attributes_equal_those_of_scikit_learn() -> None:
-    own = dependent()
-    *columns, y = (c.astype(int) for c in own.block.codes)
+    cases = dependent()
+    *columns, y = (c.astype(int) for c in cases.block.codes)
     groups = [(0,), (1,), (2,)]
     moves = [NO_MOVE, *(Move((group,), None) for group in (groups if LONG else groups[:1]))]
-    found = MoveEvaluator(Counts(own), 1.0, None).wrong(groups, moves).tolist()
+    found = MoveEvaluator(Counts(cases), 1.0, None).wrong(groups, moves).tolist()
     for move, wrong in zip(moves, found, strict=True):
         X = np.stack([columns[x] for (x,) in move.applied(groups)], axis=1)
         answers = cross_val_predict(CategoricalNB(min_categories=3), X, y, cv=LeaveOneOut())
@@ -293,12 +293,12 @@ def test_errors_of_single_attributes_equal_those_of_scikit_learn() -> None:
 
 
 def test_without_smoothing_a_group_is_one_column_to_scikit_learn() -> None:
-    own = dependent(2000)
-    *columns, y = (c.astype(int) for c in own.block.codes)
-    network = joined_naive_on(Counts(own), [(0, 2), (1,)], smoothing=0)
+    cases = dependent(2000)
+    *columns, y = (c.astype(int) for c in cases.block.codes)
+    network = joined_naive_on(Counts(cases), [(0, 2), (1,)], smoothing=0)
     X = np.stack([3 * columns[0] + columns[2], columns[1]], axis=1)
     expected = CategoricalNB(alpha=1e-12, force_alpha=True).fit(X, y).predict_proba(X)
-    found, _ = Predictor(network).posterior(own.block.codes[:-1], own.has_missing)
+    found, _ = Predictor(network).posterior(cases.block.codes[:-1], cases.has_missing)
     assert np.allclose(found, expected, rtol=0, atol=1e-9)
 
 
@@ -345,13 +345,13 @@ def test_backward_search_with_max_joined_one_only_removes_attributes() -> None:
 
 
 def test_attributes_with_a_large_joint_table_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = parity()
+    cases = parity()
     monkeypatch.setattr(module, "JOINT_CELLS", 7)
-    assert bsej_groups(Counts(own)) == [(0,), (1,), (2,)]
+    assert bsej_groups(Counts(cases)) == [(0,), (1,), (2,)]
     monkeypatch.setattr(module, "JOINT_CELLS", 8)
-    assert bsej_groups(Counts(own)) == [(0, 2), (1,)]
-    assert bsej_groups(Counts(own, budget=1024 - 1)) == [(0,), (1,), (2,)]
-    assert bsej_groups(Counts(own, budget=1024)) == [(0, 2), (1,)]
+    assert bsej_groups(Counts(cases)) == [(0, 2), (1,)]
+    assert bsej_groups(Counts(cases, budget=1024 - 1)) == [(0,), (1,), (2,)]
+    assert bsej_groups(Counts(cases, budget=1024)) == [(0, 2), (1,)]
 
 
 def test_a_step_takes_two_passes() -> None:

@@ -109,12 +109,12 @@ def sampled(seed: int, rows: int, columns: int = 6) -> np.ndarray:
     rng = np.random.default_rng(seed)
     found: list[np.ndarray] = []
     for i in range(columns):
-        own = rng.integers(0, 2 + i % 2, rows)
+        column = rng.integers(0, 2 + i % 2, rows)
         if i and rng.random() < 0.8:
             parents = rng.choice(i, min(i, 2), replace=False)
-            told = sum(found[p] * (1 + q) for q, p in enumerate(parents)) % (2 + i % 2)
-            own = np.where(rng.random(rows) < 0.6, told, own)
-        found.append(own)
+            implied = sum(found[p] * (1 + q) for q, p in enumerate(parents)) % (2 + i % 2)
+            column = np.where(rng.random(rows) < 0.6, implied, column)
+        found.append(column)
     return np.stack(found, axis=1)
 
 

@@ -52,8 +52,8 @@ def test_the_set_is_the_best_balanced_one(cases: MemoryCases, k: int) -> None:
     counts = Counts(cases)
     k = min(k, len(counts.features))
     found, weights = knaive_choice(counts, k=k, **HOW)
-    own = derivatives(full(counts), naive(counts), cases.block.codes[:-1], cases.has_missing)
-    assert np.allclose(weights, own.mean_weights(), atol=1e-9)
+    terms = derivatives(full(counts), naive(counts), cases.block.codes[:-1], cases.has_missing)
+    assert np.allclose(weights, terms.mean_weights(), atol=1e-9)
     norms = {chosen: np.linalg.norm(weights[list(chosen)].sum(axis=0)) for chosen in combinations(counts.features, k)}
     assert found.exact
     assert np.isclose(found.weight, min(norms.values()), atol=1e-9)
@@ -92,8 +92,8 @@ def test_naive_features_have_no_feature_parents_and_if_strongly_naive_no_childre
 @given(st.data())
 @quick
 def test_it_is_the_same_on_every_back_end(cases: Callable[[MemoryCases], Cases], data: st.DataObject) -> None:
-    own = data.draw(some_cases(features=(1, 4)))
-    assert identical(knaive(Counts(cases(own))), knaive(Counts(own)))
+    drawn = data.draw(some_cases(features=(1, 4)))
+    assert identical(knaive(Counts(cases(drawn))), knaive(Counts(drawn)))
 
 
 @pytest.mark.parametrize("strongly_naive", [True, False])

@@ -46,11 +46,11 @@ def by_hand(cases: MemoryCases, asked: MemoryCases, how: dict[str, Any], depth: 
     Classes whose probabilities differ by no more than rounding are tied, and the first of them is given: the tables of a node are
     the same however they are learned, but their logarithms need not be added in the same order.
     """
-    own = naive(Counts(cases), smoothing=how["smoothing"])
-    result = Predictor(own).posterior(asked.block.codes, asked.has_missing)[0]
+    network = naive(Counts(cases), smoothing=how["smoothing"])
+    result = Predictor(network).posterior(asked.block.codes, asked.has_missing)[0]
     if depth == how["max_depth"]:
         return result
-    given_class = most_probable_class(Predictor(own).posterior(cases.block.codes, cases.has_missing)[0])
+    given_class = most_probable_class(Predictor(network).posterior(cases.block.codes, cases.has_missing)[0])
     truth = cases.block.codes[CLASS]
     weight = np.ones(len(truth)) if cases.block.weight is None else cases.block.weight
     wrong = given_class != truth
@@ -135,9 +135,9 @@ def test_cases_without_contradictions_are_all_learned(cases: MemoryCases, smooth
 @given(st.data())
 @quick
 def test_it_is_the_same_on_every_back_end(cases: Callable[[MemoryCases], Cases], data: st.DataObject) -> None:
-    own = data.draw(some_cases())
+    drawn = data.draw(some_cases())
     how = {"parity": data.draw(st.sampled_from(["stop", "split"])), "refit": data.draw(st.booleans())}
-    assert identical(recursive(Counts(cases(own)), **how), recursive(Counts(own), **how))
+    assert identical(recursive(Counts(cases(drawn)), **how), recursive(Counts(drawn), **how))
 
 
 @given(some_cases(weights="whole"), st.booleans(), st.randoms(use_true_random=False))

@@ -150,8 +150,8 @@ class Slow:
         if not self.ratio:
             return first_best({t: gain for t, (gain, _) in tests.items()}) if tests else None
         few = [v.numeric or v.card < 0.3 * self.size - EPS for v in self.variables[:-1]]
-        asked = [x for x, v in enumerate(self.variables[:-1]) if v.card > 1]
-        usual = [gain for (x, _), (gain, _) in tests.items() if few[x] or not any(few[y] for y in asked)]
+        candidates = [x for x, v in enumerate(self.variables[:-1]) if v.card > 1]
+        usual = [gain for (x, _), (gain, _) in tests.items() if few[x] or not any(few[y] for y in candidates)]
         if not usual:
             return None
         good = {t: ratio for t, (gain, ratio) in tests.items() if gain >= sum(usual) / len(usual) - 1e-3}
@@ -190,9 +190,9 @@ def check(network: Network, node: Node, at: int = 0, parent: Node | None = None)
     assert tree.weights[at] == pytest.approx(node.total, abs=1e-4)
     if node.feature is None:
         assert tree.features[at] == -1
-        own = node if node.total > EPS or parent is None else parent
+        informed = node if node.total > EPS or parent is None else parent
         answer = np.asarray(network.cpts[CLASS])[tree.state_of[at]]
-        assert answer == pytest.approx(np.array(own.dist) / own.total, abs=1e-4)
+        assert answer == pytest.approx(np.array(informed.dist) / informed.total, abs=1e-4)
         return
     assert tree.features[at] == node.feature
     below = tree.children_of(at).tolist()
@@ -204,8 +204,8 @@ def check(network: Network, node: Node, at: int = 0, parent: Node | None = None)
         assert variable.cuts is not None
         assert variable.cuts[below.index(kids[1]) - 1] == node.last  # in `numbered` the cut points are the codes
     assert len(kids) == len(node.kids)
-    for kid, own in zip(kids, node.kids, strict=True):
-        check(network, own, kid, node)
+    for kid, child in zip(kids, node.kids, strict=True):
+        check(network, child, kid, node)
 
 
 def numbered(training: MemoryCases, which: int) -> MemoryCases:

@@ -51,8 +51,10 @@ def members(cls: type[Any]) -> Iterator[Public]:
 
 def with_members(values: Iterable[Any]) -> dict[str, Public]:
     """Return functions and classes, and the methods of the classes; a method that many classes inherit is there once."""
-    own = [Public(value.__name__, value) for value in values]
-    return {each.name: each for each in [*own, *(m for each in own if inspect.isclass(each.value) for m in members(each.value))]}
+    public = [Public(value.__name__, value) for value in values]
+    return {
+        each.name: each for each in [*public, *(m for each in public if inspect.isclass(each.value) for m in members(each.value))]
+    }
 
 
 PUBLIC = with_members(getattr(naivete, name) for name in NAMES)

@@ -474,11 +474,11 @@ def mutant(rng: random.Random, text: bytes, arrays: dict[str, bytes]) -> bytes:
     name = rng.choice(list(arrays))
     changed = [bytearray(text), bytearray(arrays[name])]
     for _ in range(rng.randint(1, 3)):
-        own = changed[rng.random() < 0.2]
-        start = rng.randint(0, len(own))
-        stop = min(len(own), start + rng.choice([0, 1, 1, 2, 5, 20]))
-        cut = rng.randint(0, len(own))
-        own[start:stop] = rng.choice([rng.choice(tokens), rng.randbytes(1), own[cut : cut + rng.randint(0, 30)], b""])
+        part = changed[rng.random() < 0.2]
+        start = rng.randint(0, len(part))
+        stop = min(len(part), start + rng.choice([0, 1, 1, 2, 5, 20]))
+        cut = rng.randint(0, len(part))
+        part[start:stop] = rng.choice([rng.choice(tokens), rng.randbytes(1), part[cut : cut + rng.randint(0, 30)], b""])
     return archived({"value.json": bytes(changed[0]), **arrays, name: bytes(changed[1])})
 
 

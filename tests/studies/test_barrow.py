@@ -99,8 +99,8 @@ def test_given_all_others_by_hand() -> None:
     alone, others = np.empty((2, len(X), 2, ATTRIBUTES))
     for i in range(10):
         for c in (0, 1):
-            own = X[(fold != i) & (positive == c)]
-            away, covariance = X[fold == i] - own.mean(axis=0), np.cov(own.T, bias=True)
+            rows = X[(fold != i) & (positive == c)]
+            away, covariance = X[fold == i] - rows.mean(axis=0), np.cov(rows.T, bias=True)
             precision = np.linalg.inv(covariance)
             alone[fold == i, c] = stats.norm.logpdf(away, scale=np.sqrt(np.diagonal(covariance)))
             variance = 1 / np.diagonal(precision)
@@ -143,12 +143,12 @@ def test_ranks_and_weights_of_a_study() -> None:
     scores[0, 0, 1, 1:5] = (0.1, 0.2, 0.3, 0.4)  # one attribute held, given all others
     weights = np.zeros((1, 2, ATTRIBUTES))
     weights[0, 1] = (-3.0, 1.0, 2.0, -0.5)
-    own = Study(np.zeros(1), np.array([10]), np.ones(1), scores, weights)
-    assert own.ranked(1, "all others").tolist() == [[0.4, 0.2, 0.3, 0.1]]
-    assert own.weight(1, "all others").tolist() == [0.5]
-    assert own.weight(3, "all others").tolist() == [0.0]  # -3 + 1 + 2
+    study = Study(np.zeros(1), np.array([10]), np.ones(1), scores, weights)
+    assert study.ranked(1, "all others").tolist() == [[0.4, 0.2, 0.3, 0.1]]
+    assert study.weight(1, "all others").tolist() == [0.5]
+    assert study.weight(3, "all others").tolist() == [0.0]  # -3 + 1 + 2
     scores[0, 1, 0, [0, -4, -3, -2, -1]] = (0.5, 0.6, 0.7, 0.8, 0.9)
-    found = [float(own.of(name, measure="accuracy")[0]) for name in ("full", "naive", "1", "2", "3")]
+    found = [float(study.of(name, measure="accuracy")[0]) for name in ("full", "naive", "1", "2", "3")]
     assert found == [0.5, 0.6, 0.7, 0.8, 0.9]
 
 
@@ -243,8 +243,8 @@ def test_figures_have_the_curves_of_the_thesis(generated: tuple[Study, ...]) -> 
 def test_lines_are_those_of_least_squares(seed: int) -> None:
     draw = np.random.default_rng(seed)
     x, other, noise = draw.normal(size=(3, 30))
-    own = line(x, 2 * x + noise)
-    assert own.slope == pytest.approx(stats.linregress(x, 2 * x + noise).slope)
+    fitted = line(x, 2 * x + noise)
+    assert fitted.slope == pytest.approx(stats.linregress(x, 2 * x + noise).slope)
     assert line(x, 2 * x + 5 * other, other).slope == pytest.approx(2)
     assert line(x, 2 * x + 5 * other + noise, other).slope == pytest.approx(line(x, 2 * x + noise, other).slope)
 
@@ -307,10 +307,10 @@ def test_printed_f_scores_mix_definitions() -> None:
     assert [round(f1(full, c), 3) for c in (0, 1)] == [0.781, 0.753]
     assert round(listing_f(full, 0), 3) == 0.772
     assert round(listing_f(weak, 1), 3) == 0.919
-    told = {cell.name: (cell.ours, cell.verdict) for cell in printed_sheet().cells}
-    assert told["naive Bayes: F"] == ("none fits", MISPRINT)
-    assert told["full Bayes: F"] == ("the listing's of benign", REPRODUCED)
-    assert told["k-weakly naive: F"] == ("the listing's of malignant", REPRODUCED)
+    verdicts = {cell.name: (cell.ours, cell.verdict) for cell in printed_sheet().cells}
+    assert verdicts["naive Bayes: F"] == ("none fits", MISPRINT)
+    assert verdicts["full Bayes: F"] == ("the listing's of benign", REPRODUCED)
+    assert verdicts["k-weakly naive: F"] == ("the listing's of malignant", REPRODUCED)
 
 
 @quick
@@ -340,8 +340,8 @@ def test_the_listing_line_by_line() -> None:
     X, labels = balance_cases(40, -0.6, random_state=4)
     columns = np.sort(np.column_stack([X, labels]), axis=0)
     parts = [columns[columns[:, -1] == c, :-1] for c in (0, 1)]
-    means, variances = ([f(own, axis=0) for own in parts] for f in (np.mean, np.var))
-    covs = [np.cov(own.T) for own in parts]
+    means, variances = ([f(listing, axis=0) for listing in parts] for f in (np.mean, np.var))
+    covs = [np.cov(listing.T) for listing in parts]
 
     def log_norm(value: float, a: int, c: int) -> float:
         return float(np.log(1 / variances[c][a]) + stats.norm.logpdf((value - means[c][a]) / variances[c][a] ** 0.5))
@@ -355,20 +355,20 @@ def test_the_listing_line_by_line() -> None:
 
     every, held = list(range(ATTRIBUTES)), [1, 2]
     rest = [0, 3]
-    own = Listing.learned(X, labels)
+    listing = Listing.learned(X, labels)
     ddr = [
         np.mean([[s * (shifted(r, a, c, every) - log_norm(r[a], a, c)) for c, s in ((0, 1), (1, -1))] for r in columns[:, :-1]]) * 2
         for a in every
     ]
-    assert own.weights() == pytest.approx(np.array(ddr))
+    assert listing.weights() == pytest.approx(np.array(ddr))
     for row in X:
         naive = [sum(log_norm(row[a], a, c) for a in every) for c in (0, 1)]
         full = [abs(sum(shifted(row, a, c, every) for a in every)) for c in (0, 1)]
-        assert own.naive(row[None])[0] == np.argmax(naive)
-        assert own.full(row[None])[0] == np.argmin(full)
+        assert listing.naive(row[None])[0] == np.argmax(naive)
+        assert listing.full(row[None])[0] == np.argmin(full)
         for strongly_naive, others in ((True, rest), (False, every)):
             sums = [sum(log_norm(row[a], a, c) for a in held) + sum(shifted(row, a, c, others) for a in rest) for c in (0, 1)]
-            assert own.k_naive(row[None], held, strongly_naive=strongly_naive)[0] == np.argmin(np.abs(sums))
+            assert listing.k_naive(row[None], held, strongly_naive=strongly_naive)[0] == np.argmin(np.abs(sums))
 
 
 def test_the_listing_tests_whole_folds_only() -> None:

@@ -80,25 +80,25 @@ def test_where_naive_bayes_errs_nowhere_both_are_the_same(terms: int, size: int,
 
 @pytest.mark.slow
 def test_one_term_takes_the_recursive_classifier_more_cases() -> None:
-    own = curves(1, (20, 40), 200)
-    assert one_sided("", "below", own.between(20, 40)).verdict == REPRODUCED
+    curve = curves(1, (20, 40), 200)
+    assert one_sided("", "below", curve.between(20, 40)).verdict == REPRODUCED
     last = curves(1, (60,), 40)
     assert [about("", 100, last.at(60)[:, i]).verdict for i in (0, 1)] == [REPRODUCED] * 2
 
 
 def test_three_terms_end_above() -> None:
-    own = curves(3, (5, 40), 20)
-    assert one_sided("", "above", own.between(40, 40)).verdict == REPRODUCED
+    curve = curves(3, (5, 40), 20)
+    assert one_sided("", "above", curve.between(40, 40)).verdict == REPRODUCED
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("terms", "printed"), [(2, (10, 10)), (3, (5, 10)), (4, (5, 10))])
 def test_disjunctive_concepts_cross_and_end_above(terms: int, printed: tuple[int, int]) -> None:
     """Above by far with all the cases of the paper, and crossing where sets of 20 pairs may have shown it."""
-    own = curves(terms, (3, 4, 5, 6, 8, 10, 15, 40), 120)
-    assert one_sided("", "above", own.first().between(15, 40)).verdict == REPRODUCED
-    assert interval(own.between(40, 40))[0] > 8
-    found = crossings(own)
+    curve = curves(terms, (3, 4, 5, 6, 8, 10, 15, 40), 120)
+    assert one_sided("", "above", curve.first().between(15, 40)).verdict == REPRODUCED
+    assert interval(curve.between(40, 40))[0] > 8
+    found = crossings(curve)
     assert crossing("", printed, found).verdict == INSIDE
     assert found.range[1] <= 10
 
@@ -106,8 +106,8 @@ def test_disjunctive_concepts_cross_and_end_above(terms: int, printed: tuple[int
 @pytest.mark.slow
 def test_other_readings_end_above_too() -> None:
     for reading in (Reading(replace=True), Reading(1.0), Reading(0.0)):
-        own = curves(2, (40,), 40, reading)
-        assert one_sided("", "above", own.between(40, 40)).verdict == REPRODUCED
+        curve = curves(2, (40,), 40, reading)
+        assert one_sided("", "above", curve.between(40, 40)).verdict == REPRODUCED
 
 
 @pytest.mark.slow

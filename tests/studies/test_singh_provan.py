@@ -197,20 +197,20 @@ def training(name: str, rows: int = 150) -> tuple[object, object]:
 def test_in_order_of_entry_the_features_are_those_that_were_selected() -> None:
     X, y = training("Voting")
     selecting = model_of("CGR-AS").set_params(learner="nb")
-    own = InOrderOfEntry(selecting, model_of("CB")).fit(X, y)  # type: ignore[arg-type]
+    model = InOrderOfEntry(selecting, model_of("CB")).fit(X, y)  # type: ignore[arg-type]
     selected = model_of("CGR-AS").fit(X, y).selected_
-    assert own.order_ == selected
+    assert model.order_ == selected
     names = [column.name for column in X.columns]  # type: ignore[attr-defined]
-    assert [own.fitted_.network_.name(v) for v in range(len(selected))] == [names[x] for x in selected]
-    assert own.predict_proba(X).shape == (150, 2)  # type: ignore[arg-type]
+    assert [model.fitted_.network_.name(v) for v in range(len(selected))] == [names[x] for x in selected]
+    assert model.predict_proba(X).shape == (150, 2)  # type: ignore[arg-type]
 
 
 def test_class_last_selects_by_the_parents_of_the_class() -> None:
     """On Mushroom odor alone determines nearly everything, and with the class after it nothing else is worth a parent."""
     X, y = training("Mushroom", 500)
-    own = ClassLast(encoder=STATE).fit(X, y)
-    assert own.network_.name(own.selected_[0]) == "odor"
-    assert len(own.selected_) <= len(model_of("K2-AS").fit(X, y).selected_)
+    model = ClassLast(encoder=STATE).fit(X, y)
+    assert model.network_.name(model.selected_[0]) == "odor"
+    assert len(model.selected_) <= len(model_of("K2-AS").fit(X, y).selected_)
 
 
 def test_the_classifiers_of_all_readings_can_be_copied() -> None:

@@ -88,7 +88,7 @@ def _typed(variable: Variable) -> list[Any]:
 def any_networks(draw: st.DrawFn) -> Network:
     """A random network with names of all kinds in which the class is as any other variable: it may have parents."""
     count = draw(st.integers(1, 5))
-    own = tuple(draw(variables(name)) for name in draw(st.lists(names, min_size=count, max_size=count, unique=True)))
+    schema = tuple(draw(variables(name)) for name in draw(st.lists(names, min_size=count, max_size=count, unique=True)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     order = draw(st.permutations([*range(count - 1), CLASS]))
     parents: dict[int, tuple[int, ...]] = {}
@@ -96,8 +96,8 @@ def any_networks(draw: st.DrawFn) -> Network:
     for place, v in enumerate(order):
         chosen = draw(st.lists(st.sampled_from(order[:place]), max_size=3, unique=True)) if place else []
         parents[v] = (*(p for p in chosen if p != CLASS), *([CLASS] if CLASS in chosen else []))
-        cpts[v] = dense_table(own, v, parents[v], rng)
-    return Network(own, parents, cpts)
+        cpts[v] = dense_table(schema, v, parents[v], rng)
+    return Network(schema, parents, cpts)
 
 
 some_networks = st.one_of(any_networks(), networks(any_names=True), networks(any_names=True, class_parent=True))
@@ -126,7 +126,7 @@ def _parts(variable: Variable) -> tuple[Any, ...]:
 
 def plain_network() -> Network:
     """Four variables of 2, 3, 4 and 2 states; one with three parents, whose table no exchange of axes leaves as it is."""
-    own = (
+    variables = (
         Variable("A", ("x", "y")),
         Variable("B", ("p", "q", "r")),
         Variable("C", ("k", "l", "m", "n")),
@@ -137,9 +137,9 @@ def plain_network() -> Network:
     cpts: dict[int, Cpt] = {}
     for v, p in parents.items():
         members = family(v, *p)
-        table = rng.random([own[m].card for m in members]) + 0.01
+        table = rng.random([variables[m].card for m in members]) + 0.01
         cpts[v] = table / table.sum(axis=members.index(v), keepdims=True)
-    return Network(own, parents, cpts)
+    return Network(variables, parents, cpts)
 
 
 def sparse_network() -> Network:

@@ -33,8 +33,8 @@ def test_strings_keep_names_and_arcs_or_refuse(network: Network) -> None:
 
 @given(st.permutations(range(5)))
 def test_strings_in_any_order(order: list[int]) -> None:
-    own = ["[A]", "[B|A]", "[C|B:A]", "[D]", "[E|D:C:A]"]
-    network = loads("".join(own[i] for i in order), "string", target="E")
+    nodes = ["[A]", "[B|A]", "[C|B:A]", "[D]", "[E|D:C:A]"]
+    network = loads("".join(nodes[i] for i in order), "string", target="E")
     found = dict(arcs(network))
     assert found["'C'"] == ["'B'", "'A'"]
     assert found["'E'"] == ["'D'", "'C'", "'A'"]
