@@ -16,21 +16,9 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-INSTALLED_FROM = (
-    "pyproject.toml",
-    "hatch_build.py",
-    "src/naivete/_kernels/kernels.c",
-    "src/naivete/_kernels/columns.h",
-    "src/naivete/_kernels/contexts.h",
-    "src/naivete/_kernels/contexts.c",
-    "src/naivete/_kernels/trees.c",
-    "src/naivete/_kernels/weights.c",
-    "src/naivete/_kernels/boosting.c",
-    "src/naivete/_kernels/spectrum.h",
-    "src/naivete/_kernels/spectrum.c",
-    "src/naivete/_kernels/spectrum_tables.c",
-    "src/naivete/_kernels/changes.c",
-)
+KERNELS = ROOT / "src" / "naivete" / "_kernels"
+INSTALLED_FROM = (ROOT / "pyproject.toml", ROOT / "hatch_build.py", *sorted(KERNELS.glob("*.[ch]")))
+"""The files that decide what is installed and compiled."""
 
 PYTEST = ["-m", "pytest", "-q"]
 PARALLEL = [*PYTEST, "-n", "auto", "--dist", "worksteal"]
@@ -78,7 +66,7 @@ def python_of(folder: Path) -> Path:
 
 def digest() -> str:
     """Return a hash of what an environment was installed from: the interpreter and the files that decide what is built."""
-    contents = [(ROOT / name).read_bytes() for name in INSTALLED_FROM if (ROOT / name).exists()]
+    contents = [path.read_bytes() for path in INSTALLED_FROM]
     compiler = os.environ.get("NAIVETE_NO_COMPILER", "")
     return hashlib.sha256(b"\0".join([sys.version.encode(), compiler.encode(), *contents])).hexdigest()
 

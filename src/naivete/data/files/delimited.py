@@ -41,8 +41,8 @@ def read_csv(
     A column is integers if every text in it is one (no leading zeros, at most 2 to the power of 53), else floating point
     numbers if every text is a finite decimal number, else nominal with its texts exactly as they stand: `01`, `NA`,
     `None` and `True` are texts. Quotes are double quotes, doubled inside quotes; a quoted text may span lines. Empty lines
-    are allowed at the end only. A column in which at least nine values in ten are numbers and the others keep it from being
-    numeric is reported in a `NaiveteWarning`.
+    are allowed at the end only. A `MixedColumnWarning` names a column in which at least nine values in ten are numbers and the
+    others keep it from being numeric; half of the values are enough if the others are usual signs of a missing value (`?`, `NA`).
 
     Parameters
     ----------
