@@ -141,6 +141,11 @@ def test_the_command_prints_tables_and_reuses_results(finished, data, tmp_path, 
     assert "| nb | " in capsys.readouterr().out
 
 
+def test_a_report_without_results_says_so(tmp_path):
+    with pytest.raises(SystemExit, match=r"none\.jsonl has no results for these data sets and contenders"):
+        command.main(["--report", "--results", str(tmp_path / "none.jsonl"), "--sets", "iris"])
+
+
 def test_a_peer_that_is_not_installed_is_left_out(monkeypatch, data, tmp_path):
     monkeypatch.setitem(peers.PEERS, "sk:tree", peers.Peer("no-such-package", "no_such_module", peers.tree, ""))
     said = []
