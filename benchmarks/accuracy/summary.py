@@ -135,7 +135,9 @@ def summarize(results: Results, sets: Sequence[str], contenders: Sequence[str]) 
     records = {(s, c): results.complete(s, c) for s in sets for c in contenders}
     present = [s for s in sets if any(records[s, c] for c in contenders)]
     scores = {
-        measure: np.array([[_aggregated(records[s, c], measure) for c in contenders] for s in present]).reshape(len(present), len(contenders))
+        measure: np.array([[_aggregated(records[s, c], measure) for c in contenders] for s in present]).reshape(
+            len(present), len(contenders)
+        )
         for measure in ("log_loss", "error", "brier", "zeros", "fit_s", "fit_cpu_s", "predict_s", "predict_cpu_s", "fit_bytes")
     }
     return Summary(tuple(present), tuple(contenders), scores)
