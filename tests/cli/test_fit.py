@@ -34,6 +34,15 @@ def test_the_summary_as_json(run: Run, weather: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("model", "network"), [("aode", "naive Bayes network"), ("spectrum:members=1", "summary network")])
+def test_the_network_beside_a_model_is_named(run: Run, weather: Path, model: str, network: str) -> None:
+    out = weather.with_name("m.nvt")
+    line = f"  network   arcs and tables are those of a {network}, for drawings and queries; predictions use other tables\n"
+    assert line in run("fit", weather, "--target", "play", "--model", model, "--out", out).out
+    assert line in run("show", out).out
+    assert run("show", out, "--json").json["network"] == network
+
+
 def test_the_model_is_that_of_the_library(run: Run, model: Path, weather: Path) -> None:
     from naivete.classifiers.augmented import KDB
 

@@ -54,6 +54,7 @@ class AveragedDependence(NetworkClassifier, ABC):
     """
 
     one_network = False
+    network_beside = "naive Bayes network"
     n: ClassVar[int]
     """The number of feature parents."""
     ande_: AnDE
@@ -117,7 +118,7 @@ class AveragedDependence(NetworkClassifier, ABC):
         """
         from naivete.inference.ensemble_explanation import Ensemble
 
-        return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, "naive Bayes network")
+        return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, self.network_beside)
 
     def plain_more(self) -> dict[str, Any]:
         """Return the counts, in the order of `ande_families`, and the settings as values and arrays for a model file.

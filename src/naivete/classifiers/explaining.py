@@ -193,6 +193,9 @@ class ExplainingMixin(ABC):
     one_network: ClassVar[bool] = True
     """Whether predictions are those of `network_`."""
 
+    network_beside: ClassVar[str] = ""
+    """What `network_` is called in texts if predictions are not those of it; otherwise empty."""
+
     def ensemble(self) -> Ensemble | None:
         """Return what is explained in place of one network; None if predictions are those of `network_`.
 

@@ -96,6 +96,7 @@ class Spectrum(NetworkClassifier):
 
     reports_impossible = False
     one_network = False
+    network_beside = "summary network"
     asks_network = True
     spectrum_: SpectrumModel
 
@@ -163,7 +164,7 @@ class Spectrum(NetworkClassifier):
         """
         from naivete.inference.ensemble_explanation import Ensemble
 
-        return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, "summary network", self.spectrum_)
+        return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, self.network_beside, self.spectrum_)
 
     def plain_more(self) -> dict[str, Any]:
         """Return the spectrum and its variables as values and arrays for a model file.

@@ -23,7 +23,7 @@ from naivete.cli.options import (
     resource_options,
     target_options,
 )
-from naivete.cli.output import counted, escaped, json_text, note, say, target_text
+from naivete.cli.output import counted, escaped, json_text, network_text, note, say, target_text
 from naivete.cli.parsing import Command
 from naivete.cli.progress import pass_progress
 from naivete.cli.signals import advising
@@ -138,6 +138,7 @@ def _summary(model: NetworkClassifier, seconds: float) -> dict[str, Any]:
         "arcs": sum(max(arc) in network.inputs for arc in network.arcs),
         **({} if not network.derived else outline_size(network)),
         "cells": network.cells,
+        **({"network": model.network_beside} if model.network_beside else {}),
         "passes": model.passes_,
         "seconds": round(seconds, 6),
         "rows_per_second": round(model.rows_ / max(seconds, 1e-9)),
@@ -174,6 +175,7 @@ def _summary_lines(summary: dict[str, Any]) -> list[str]:
         **sizes,
         "target": target_text(summary["target"], summary["classes"], 6),
         "tables": counted(summary["cells"], "cell"),
+        **({"network": network_text(summary["network"])} if "network" in summary else {}),
         "training": f"{summary['seconds']:.3f} s, {counted(summary['passes'], 'pass')} over the rows, "
         f"{counted(summary['rows_per_second'], 'row')} per second",
         "read": f"{_size(summary['read_mb'])} in {counted(summary['files'], 'file')}",

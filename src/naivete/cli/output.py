@@ -22,6 +22,7 @@ __all__ = [
     "json_text",
     "listed",
     "named",
+    "network_text",
     "note",
     "note_unseen",
     "notes",
@@ -168,6 +169,15 @@ def target_text(name: object, classes: Sequence[object], most: int = 20) -> str:
     ('play, with 2 classes: no, yes', 'play')
     """
     return f"{named(name)}, with {counted(len(classes), 'class')}: {listed(classes, most)}" if classes else named(name)
+
+
+def network_text(name: str) -> str:
+    """Return a sentence about the network beside a model that does not predict with one network.
+
+    >>> network_text("summary network")
+    'arcs and tables are those of a summary network, for drawings and queries; predictions use other tables'
+    """
+    return f"arcs and tables are those of a {name}, for drawings and queries; predictions use other tables"
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, left: Collection[int] = (0,)) -> list[str]:

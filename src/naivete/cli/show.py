@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from naivete.cli.inputs import is_network, read_network_file
 from naivete.cli.options import check_output, network_options, text_encoding_option
-from naivete.cli.output import counted, escaped, json_text, listed, named, number, say, target_text, text_table, write_text
+from naivete.cli.output import (
+    counted,
+    escaped,
+    json_text,
+    listed,
+    named,
+    network_text,
+    number,
+    say,
+    target_text,
+    text_table,
+    write_text,
+)
 from naivete.cli.parsing import Command
 from naivete.cli.show_tree import outline_lines, outline_record, outline_section, size_lines
 from naivete.variables import CLASS
@@ -93,6 +105,7 @@ def _learned(model: NetworkClassifier | None) -> dict[str, Any]:
         **({"naive": [network.name(x) for x in model.naive_]} if hasattr(model, "naive_") else {}),
         **({"groups": [[network.name(x) for x in group] for group in model.groups_]} if hasattr(model, "groups_") else {}),
         **({"weights": model.term_weights_} if hasattr(model, "term_weights_") else {}),
+        **({"network": model.network_beside} if model.network_beside else {}),
     }
 
 
@@ -240,7 +253,8 @@ def _summary(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if "weights" in described:
         strongest = sorted(described["weights"].items(), key=lambda item: -abs(item[1]))[:STRONGEST]
         yield "weights", "; ".join(f"{weight:.2f} {name}" for name, weight in strongest) + " (the largest; all with --json)"
-        yield "drawing", "a summary with the strongest parent of each feature; predictions use all weighted terms"
+    if "network" in described:
+        yield "network", network_text(described["network"])
     if _kind(described):
         yield from size_lines(described)
     count, blanket = len(features), described["blanket"]
