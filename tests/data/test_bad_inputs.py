@@ -137,6 +137,7 @@ REFUSED_Y: dict[str, tuple[Any, type[Exception], str]] = {
     "F7-decimals": ([Decimal(1)] * 6, DataTypeError, "Decimal"),
     "F7-continuous": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], DataError, "continuous"),
     "F9-short-y": (Y[:5], DataError, "6 rows, 5 labels"),
+    "F9-name-of-y": ("diagnosis", DataError, "y='diagnosis': .*pass the column, not its name"),
     "F9-2-D-y": (np.zeros((6, 2)), DataError, "1d array"),
     "F9-ragged-y": ([[1], [1, 2], [1], [1], [1], [1]], DataError, "one label for each row"),
     "F9-lists-in-y": ([[1], [1, 2], 1, 1, 1, 1], DataTypeError, "y mixes values of type list"),

@@ -30,6 +30,8 @@ def label_values(y: Any, rows: int) -> NDArray[Any]:
     """Return the label of every row as one array of one type."""
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None; pass the class of every row")
+    if isinstance(y, str):
+        raise DataError(f"y={quoted(y)}: y should be a 1d array with the label of every row; pass the column, not its name")
     if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
         raise DataError("y is a table; pass one column of it")
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -100,6 +101,15 @@ def test_round_trip(tmp_path: Path, data: st.DataObject, rows: int, ending: str,
     assert [(c.kind, c.declared) for c in again.columns] == [(c.kind, c.declared) for c in columns]
     assert (again.weight is None) == (weight is None)
     assert weight is None or again.weight is None or again.weight.tolist() == weight.tolist()
+
+
+def test_frames_are_written_like_tables(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"sky": ["sun", None], "wind": [5, 7]})
+    for table in (frame, frame.to_dict("records")):
+        write(table, tmp_path / "a.csv", overwrite=True)
+        assert (tmp_path / "a.csv").read_text().splitlines() == ["sky,wind", "sun,5", ",7"]
+    with pytest.raises(ParameterError, match="path=5: the name of a file is needed"):
+        write(frame, 5)  # type: ignore[arg-type]
 
 
 def test_exact_text(tmp_path: Path) -> None:

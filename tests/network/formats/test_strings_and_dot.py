@@ -120,6 +120,8 @@ def test_endings(tmp_path: Path) -> None:
     for name in ("a.gv", "a.dot", "a.bnl"):
         write_network(network, tmp_path / name)
         assert arcs(read_network(tmp_path / name)) == arcs(network)
+    with pytest.raises(ParameterError, match=r"network=5: a Network is needed; .*`model\.network_`"):
+        write_network(5, tmp_path / "x.bif")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"the ending of the name is of no known format; end it in \.bif"):
         write_network(network, tmp_path / "a.txt")
     write_network(network, tmp_path / "a.txt", format="dot")

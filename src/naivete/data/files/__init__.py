@@ -19,7 +19,7 @@ from naivete.data.files.text_columns import KindError, difference_from_text
 from naivete.data.files.writing import write_arff, write_csv
 from naivete.data.frames import is_frame, table_of
 from naivete.data.table import Kind, Table
-from naivete.storage.atomic import atomic_write
+from naivete.storage.atomic import atomic_write, file_name
 
 __all__ = [
     "Files",
@@ -128,13 +128,13 @@ def read(
     return declared(table, checked_kinds(declared_kinds, [str(name) for name in table.names], table.source))
 
 
-def write(table: Table, path: PathLike, *, format: Format | None = None, overwrite: bool = False, **options: Any) -> None:
+def write(table: Any, path: PathLike, *, format: Format | None = None, overwrite: bool = False, **options: Any) -> None:
     """Write the table in the format given by the ending of the file name; the file is written completely or not at all.
 
     Parameters
     ----------
-    table : Table
-        The table.
+    table : Table, data frame, array-like, dict or list of dict
+        The table, or what `table_of` makes a table of.
     path : str or path-like
         The file; .gz at its end compresses ARFF and delimited text.
     format : {"arff", "csv", "tsv", "parquet"} or None, default=None
@@ -161,7 +161,7 @@ def write(table: Table, path: PathLike, *, format: Format | None = None, overwri
     ...     print(read(Path(folder, "weather.csv")).names)
     ('sky', 'wind')
     """
-    chosen = chosen_format(path, format)
+    chosen = chosen_format(file_name(path), format)
     if chosen == "tsv":
         options.setdefault("delimiter", "\t")
-    _WRITERS[chosen](table, path, overwrite=overwrite, **options)
+    _WRITERS[chosen](table_of(table, source="table"), path, overwrite=overwrite, **options)

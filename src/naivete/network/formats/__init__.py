@@ -149,6 +149,10 @@ def write_network(network: Network, path: PathLike, *, format: str | None = None
     ...     print(Path(folder, "weather.bif").read_text().splitlines()[0])
     network naivete {
     """
+    if not isinstance(network, Network):
+        raise ParameterError(
+            f"network={quoted(network)}: a Network is needed; a fitted classifier that is one network has it as `model.network_`"
+        )
     data = _written(network, _format_of(path, format)).encode()
     packed = os.fsdecode(path).lower().endswith(".gz")
     atomic_write(Path(os.fsdecode(path)), gzip.compress(data, mtime=0) if packed else data, overwrite=overwrite)
