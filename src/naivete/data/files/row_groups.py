@@ -13,6 +13,7 @@ from naivete.data.files.arrow import Converter, check_type, damage, is_text
 from naivete.data.files.opening import Limits, limit_error
 from naivete.data.files.options import checked_count, checked_only
 from naivete.data.files.parquet import loaded, parquet_file
+from naivete.data.files.parquet_pages import check_pages
 from naivete.data.table import Table
 from naivete.errors import DataError, DataTypeError, NaiveteError, quoted
 from naivete.variables import check_unique
@@ -100,6 +101,7 @@ def footer(file: BinaryIO, name: str, size: int, limits: Limits) -> Footer:
     with damage(name, pa):
         source = parquet_file(file, name, parquet)
         schema, metadata = source.schema_arrow, source.metadata
+        check_pages(file, metadata)
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         rows, weights = [group.num_rows for group in groups], [max(group.total_byte_size, 1) for group in groups]
         if sum(rows) != metadata.num_rows or min(rows, default=0) < 0:
