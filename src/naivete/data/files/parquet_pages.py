@@ -1,7 +1,7 @@
 """Check of the sizes that the pages of a Parquet file claim, before pyarrow allocates memory for them.
 
-A page starts with a header in Thrift's compact protocol, which says how many bytes the page has in the file and decompressed. A damaged or
-hostile header of a few bytes can claim two gigabytes, and pyarrow allocates them before it reads the page.
+A page starts with a header in Thrift's compact protocol, which says how many bytes the page has in the file and decompressed. A
+damaged or hostile header of a few bytes can claim two gigabytes, and pyarrow allocates them before it reads the page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["check_pages"]
 ALWAYS_ALLOWED: Final = 16 << 20
 """A page that claims at most this many bytes is not checked further."""
 CHECKED: Final = 32 << 20
-"""The largest file that is checked. The headers of a larger one would take longer than its rows; a page claims two gigabytes at most."""
+"""The largest file that is checked; in larger ones, reading thousands of headers takes too long. A page claims 2 GB at most."""
 RATIOS: Final = {"UNCOMPRESSED": 1, "SNAPPY": 32, "LZ4": 256, "LZ4_RAW": 256, "GZIP": 1100}
 """How many times its size a page can have decompressed at most, by the format of the compression."""
 LARGEST_RATIO: Final = 1 << 16
