@@ -198,7 +198,7 @@ def test_wrong_row_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         def __init__(self, *arguments: Any, **options: Any) -> None:
             self.file = original(*arguments, **options)
             self.schema_arrow, self.reader = self.file.schema_arrow, self.file.reader
-            self.metadata = type("Metadata", (), {"num_rows": 4, "num_row_groups": 0, "row_group": None})
+            self.metadata = type("Metadata", (), {"num_rows": 4})
 
     monkeypatch.setattr(parquet, "ParquetFile", Lying)
     with pytest.raises(DataError, match="3 rows, expected 4"):

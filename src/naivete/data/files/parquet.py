@@ -14,7 +14,7 @@ import numpy as np
 
 from naivete.data.files.arrow import KIND, STATES, Converter, check_type, damage
 from naivete.data.files.opening import Limits, PathLike, display_name, limit_error, open_file
-from naivete.data.files.parquet_pages import check_pages
+from naivete.data.files.parquet_pages import check_pages, chunks
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, FileError, quoted
 from naivete.storage.atomic import atomic_write
@@ -51,7 +51,7 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
     with open_file(path) as file:
         with damage(name, pa):
             source = parquet_file(file, name, parquet)
-            check_pages(file, source.metadata)
+            check_pages(file, chunks(file))
             schema, rows = source.schema_arrow, source.metadata.num_rows
             names = list(schema.names)
         check_unique(names, name)

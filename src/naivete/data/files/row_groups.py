@@ -13,7 +13,7 @@ from naivete.data.files.arrow import Converter, check_type, damage, is_text
 from naivete.data.files.opening import Limits, limit_error
 from naivete.data.files.options import checked_count, checked_only
 from naivete.data.files.parquet import loaded, parquet_file
-from naivete.data.files.parquet_pages import check_pages
+from naivete.data.files.parquet_pages import Chunk, check_pages, chunks
 from naivete.data.table import Table
 from naivete.errors import DataError, DataTypeError, NaiveteError, quoted
 from naivete.variables import check_unique
@@ -101,17 +101,20 @@ def footer(file: BinaryIO, name: str, size: int, limits: Limits) -> Footer:
     with damage(name, pa):
         source = parquet_file(file, name, parquet)
         schema, metadata = source.schema_arrow, source.metadata
-        check_pages(file, metadata)
+        stored = chunks(file)
+        check_pages(file, stored)
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         rows, weights = [group.num_rows for group in groups], [max(group.total_byte_size, 1) for group in groups]
         if sum(rows) != metadata.num_rows or min(rows, default=0) < 0:
             raise ValueError(f"the row groups have {sum(rows)} rows, the file has {metadata.num_rows}")
+        leaves = _leaves(schema, pa)
+        if len(stored) != len(groups) or any(len(group) < sum(_width(field.type, pa) for field in schema) for group in stored):
+            raise ValueError("the row groups of the footer do not have all columns")
     check_unique(schema.names, name)
     if len(schema.names) > limits.columns:
         raise limit_error(name, "columns", limits.columns, f"more than {limits.columns} columns")
     names = tuple(field.name for field in schema if is_text(field.type, pa))
-    leaves = _leaves(schema, pa)
-    texts = tuple(name for name in names if all(_has_few_values(group.column(leaves[name])) for group in groups))
+    texts = tuple(name for name in names if all(_has_few_values(group[leaves[name]]) for group in stored))
     runs = list(_runs(rows)) or [(0, 0)]
     before, bytes_before = [0, *accumulate(rows)], [0, *accumulate(weights)]
     ends = [size * bytes_before[stop] // bytes_before[-1] if weights else size for _, stop in runs]
@@ -122,9 +125,9 @@ def footer(file: BinaryIO, name: str, size: int, limits: Limits) -> Footer:
     )
 
 
-def _has_few_values(chunk: Any) -> bool:
+def _has_few_values(chunk: Chunk) -> bool:
     """Return whether a column of a row group is mostly stored as positions in a dictionary, judged by its size."""
-    return bool(chunk.total_uncompressed_size <= _DICTIONARY_BYTES + _POSITION_BYTES * chunk.num_values)
+    return chunk.decompressed <= _DICTIONARY_BYTES + _POSITION_BYTES * chunk.values
 
 
 def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
