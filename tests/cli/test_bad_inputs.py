@@ -201,7 +201,10 @@ def test_an_estimate_of_a_long_work_is_printed_before_it(run: Run, weather: Path
     ran = run("fit", weather, "--target", "play", "--model", "hc", "--out", weather.with_name("m.nvt"))
     assert ran.code == 0
     assert ran.err.startswith("naivete: note: HillClimb on ")
-    assert " takes about 0 s and less than 1 MB (an estimate, within a factor of three for most tables); cheaper: max_steps=" in ran.err
+    assert (
+        " takes about 0 s and less than 1 MB (an estimate, within a factor of three for most tables); cheaper: max_steps="
+        in ran.err
+    )
 
 
 HOSTILE = 'name,"evil\x1b[31m",play\n"=cmd|calc","\x1b]0;x\x07",+no\n@sum,"two\nlines",-yes\n'

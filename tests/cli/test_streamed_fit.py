@@ -88,7 +88,7 @@ def test_many_files_are_one(run: Run, tmp_path: Path, small: None, form: str) ->
     assert ran.code == 0, ran.err
     assert (tmp_path / "a.nvt").read_bytes() == (tmp_path / "b.nvt").read_bytes()
     size = sum(file.stat().st_size for file in named)
-    assert f"  read      {size / 1e6:,.1f} MB in 3 files\n" in ran.out
+    assert f"  read      {size / 1e3:,.1f} kB in 3 files\n" in ran.out
     assert "rows per second" in ran.out
     named_in_head = f"{named[0]} and 2 more" if form == "several" else given[0]
     assert ran.out.startswith(f"tan learned from {named_in_head}\n")

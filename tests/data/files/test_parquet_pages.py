@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from naivete import DataError
+from naivete import DataError, NaiveBayes
 from naivete.data.files import parquet_pages, read_parquet
 from naivete.data.files.parquet_pages import chunks, page_sizes
 from naivete.data.files.pieces import pieces
@@ -103,11 +103,12 @@ def test_a_footer_that_ends_pyarrow_is_refused(tmp_path: Path) -> None:
     """A list of counts that is too long, in the statistics of a column, ends a process that asks pyarrow for its metadata."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"s": ["a", None, "b"]}), path, compression="none")
-    data = path.read_bytes()
+    content, footer = (data := path.read_bytes())[:-8], data[-8 - int.from_bytes(data[-8:-4], "little") : -8]
     histogram = b"\x19&\x02\x04"  # of the levels 0 and 1: one missing value, two others
-    assert data.count(histogram) == 1
-    path.write_bytes(data.replace(histogram, b"\x19\x16\x02\x02"))
-    for read in (read_parquet, pieces):
+    assert footer.count(histogram) == 1
+    damaged = footer.replace(histogram, b"\x19\x16\x02")
+    path.write_bytes(content[: -len(footer)] + damaged + len(damaged).to_bytes(4, "little") + b"PAR1")
+    for read in (read_parquet, lambda path: NaiveBayes().fit_cases(path, "s")):
         with pytest.raises(DataError, match="the Parquet data is damaged"):
             read(path)
 

@@ -1,8 +1,8 @@
 """What a Parquet file says about its columns and pages, read without pyarrow and before pyarrow allocates memory for it.
 
-The footer and the header of every page are structures in Thrift's compact protocol. A damaged or hostile header of a few bytes can claim
-two gigabytes, and pyarrow allocates them before it reads the page; and a damaged footer can end the process where pyarrow's metadata
-of a column are asked for.
+The footer and the header of every page are structures in Thrift's compact protocol. A damaged or hostile header of a few bytes
+can claim two gigabytes, and pyarrow allocates them before it reads the page; and with a damaged footer, asking pyarrow for the metadata
+of a column can end the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Chunk", "check_pages", "chunks"]
 ALWAYS_ALLOWED: Final = 16 << 20
 """A page that claims at most this many bytes is not checked further."""
 CHECKED: Final = 32 << 20
-"""The largest file whose pages are checked; in larger ones, reading thousands of headers takes too long. A page claims 2 GB at most."""
+"""The largest file whose pages are checked; reading the headers of larger ones takes too long. A page claims 2 GB at most."""
 RATIOS: Final = {0: 1, 1: 32, 2: 1100, 5: 256, 7: 256}
 """How many times its size a page can have decompressed at most: not compressed, Snappy, gzip, and the two kinds of LZ4."""
 LARGEST_RATIO: Final = 1 << 16
