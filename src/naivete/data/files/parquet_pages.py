@@ -1,8 +1,8 @@
 """What a Parquet file says about its columns and pages, read without pyarrow and before pyarrow allocates memory for it.
 
 The footer and the header of every page are structures in Thrift's compact protocol. A damaged or hostile header of a few bytes
-can claim two gigabytes, and pyarrow allocates them before it reads the page; and with a damaged footer, asking pyarrow for the metadata
-of a column can end the process.
+can claim two gigabytes, and pyarrow allocates them before it reads the page; and with a damaged footer, asking pyarrow for the
+metadata of a column can end the process.
 """
 
 from __future__ import annotations
