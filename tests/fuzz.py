@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from naivete.data.files import read_arff, read_csv, read_parquet
+from naivete.data.files.pieces import pieces
 from naivete.errors import NaiveteError
 from tests import fuzz_formats, fuzz_model
 
@@ -125,6 +126,12 @@ class Reader:
     mutant: Callable[[random.Random, Sequence[bytes]], bytes] = lambda rng, corpus: mutated(rng.choice(corpus), rng, corpus)
 
 
+def read_parquet_twice(path: Path) -> Any:
+    """Read the footer for streaming, then the table."""
+    pieces([path])
+    return read_parquet(path)
+
+
 def parquet_corpus() -> tuple[bytes, ...]:
     import pyarrow as pa
     from pyarrow import parquet
@@ -142,7 +149,7 @@ def parquet_corpus() -> tuple[bytes, ...]:
 READERS: dict[str, Reader] = {
     "arff": Reader(lambda: ARFF, ".arff", read_arff),
     "csv": Reader(lambda: CSV, ".csv", read_csv),
-    "parquet": Reader(cache(parquet_corpus), ".parquet", read_parquet),
+    "parquet": Reader(cache(parquet_corpus), ".parquet", read_parquet_twice),
     "model": Reader(cache(fuzz_model.corpus), ".nvt", fuzz_model.load, fuzz_model.mutant),
     **{
         name: Reader(cache(fuzz_formats.corpus(name)), ending, fuzz_formats.reader(name), fuzz_formats.mutant)
