@@ -73,18 +73,20 @@ class InOrderOfEntry:
         """Return its parts, for copies and the record of a run."""
         return {"selecting": self.selecting, "learner": self.learner}
 
-    def fit(self, X: Table, y: NDArray[Any], sample_weight: NDArray[np.float64] | None = None) -> InOrderOfEntry:
-        """Select the features and learn the network."""
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None = None) -> InOrderOfEntry:
+        """Select the features and learn the network; X is a table or a data frame."""
         self.order_: list[int] = copy(self.selecting).fit(X, y, sample_weight=sample_weight).selected_
         self.fitted_ = copy(self.learner).fit(self._ordered(X), y, sample_weight=sample_weight)
         self.classes_ = self.fitted_.classes_
         return self
 
-    def predict_proba(self, X: Table) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return P(class | row).  # (row, class)"""
         return np.asarray(self.fitted_.predict_proba(self._ordered(X)))
 
-    def _ordered(self, X: Table) -> Table:
+    def _ordered(self, X: Any) -> Any:
+        if not isinstance(X, Table):
+            return X.iloc[:, self.order_]
         return Table(tuple(X.columns[x] for x in self.order_), source=X.source, rows=len(X))
 
 
