@@ -32,7 +32,7 @@ from naivete.classifiers.prepared_tables import PreparedTables, prepared_tables
 from naivete.inference.elimination import Elimination
 from naivete.network.network import Network
 from naivete.variables import Variable
-from tests.classifiers.export.samples import any_network, classifiers, frame, network_sample, one_state_networks, sample
+from tests.classifiers.export.samples import any_network, classifiers, frame, network_sample, one_state_network, one_state_networks, sample
 
 same_bits = compiled() is not None
 """Without the compiled kernels, NumPy's exponential function may differ in the last bit."""
@@ -86,6 +86,14 @@ def test_single_rows_of_random_networks_have_the_bits_of_a_table(network: Networ
         actual = None if codes is None else tables.code_posterior(codes)
         if actual is not None:
             close(actual, expected)
+
+
+def test_a_network_whose_features_all_have_one_state() -> None:
+    network = one_state_network(44237)
+    rows = network_sample(network, 0)
+    tables = PreparedTables(sum_of_tables(network), Elimination(network))
+    for row, expected in zip(rows.rows, rows.expected, strict=True):
+        close(tables.code_posterior(tables.codes(list(row.values()), {})), expected)
 
 
 def test_an_unseen_value_of_a_parent_with_one_state() -> None:

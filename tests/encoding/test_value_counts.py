@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,15 @@ def shape(value_counts: ValueCounts) -> Any:
         sums_as_numbers(column.missing).tolist(),
         column.level,
     )
+
+
+def test_integers_beyond_floats_in_one_part_only() -> None:
+    """The other part, without them, is one of floats."""
+    cells, labels = [0, 2**53 + 1, -(2**53)], np.array([0, 1, 0])
+    whole = tallied(cells, labels, None, Encoder())
+    parts = [tallied(cells[i : i + 1], labels[i : i + 1], None, Encoder()) for i in range(3)]
+    for i, j, k in permutations(range(3)):
+        assert shape(parts[i].merged(parts[j]).merged(parts[k]).with_classes(whole.classes)) == shape(whole)
 
 
 @given(columns, st.data())

@@ -128,6 +128,7 @@ class PreparedTables:
         self._linked = any(density.linked for density in form.densities)
         self._no_evidence = None if form.no_evidence is None else form.no_evidence.tolist()
         self._evidence = frozenset(form.evidence)
+        self._constant_posterior = None if self._evidence else self._no_evidence  # all features have a single state
         self._temperature = form.temperature
         self._types = [_code_type(column, card) for column, card in zip(form.inputs, form.cards, strict=False)]
         self._sums: dict[Component, _Small | _Large | RowSum | None] = {}
@@ -174,6 +175,8 @@ class PreparedTables:
         codes : list
             The codes of the features, None for those that are missing.
         """
+        if self._constant_posterior is not None:
+            return list(self._constant_posterior)
         if None not in codes:
             plan: _Plan | None = self._complete
         else:

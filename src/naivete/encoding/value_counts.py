@@ -242,8 +242,16 @@ def _numbers_merged(one: ColumnCounts, two: ColumnCounts) -> ColumnCounts:
 
 
 def _joined(one: Any, two: Any) -> NDArray[Any]:
+    """Return the numbers of both; small whole numbers are floats in a part of the rows without large ones, and stay exact."""
+    if {one.dtype.kind, two.dtype.kind} == {"f", "i"}:
+        one, two = (_as_integers(part) for part in (one, two))
     both = np.concatenate([one, two])
     return both if both.dtype.kind in "iuf" else both.astype(np.float64)
+
+
+def _as_integers(values: NDArray[Any]) -> NDArray[Any]:
+    whole = values.dtype.kind == "f" and bool(np.all((values == np.floor(values)) & (np.abs(values) <= LARGEST_EXACT)))
+    return values.astype(np.int64) if whole else values
 
 
 def in_cells(counts: ColumnCounts, *, exact: bool) -> ColumnCounts:
