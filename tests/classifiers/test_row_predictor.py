@@ -32,7 +32,15 @@ from naivete.classifiers.prepared_tables import PreparedTables, prepared_tables
 from naivete.inference.elimination import Elimination
 from naivete.network.network import Network
 from naivete.variables import Variable
-from tests.classifiers.export.samples import any_network, classifiers, frame, network_sample, one_state_network, one_state_networks, sample
+from tests.classifiers.export.samples import (
+    any_network,
+    classifiers,
+    frame,
+    network_sample,
+    one_state_network,
+    one_state_networks,
+    sample,
+)
 
 same_bits = compiled() is not None
 """Without the compiled kernels, NumPy's exponential function may differ in the last bit."""
