@@ -84,7 +84,7 @@ class SpectrumSettings:
     seed: int = 0
 
 
-def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) -> Spectrum:  # noqa: B008
+def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) -> Spectrum:
     """Return the spectrum of the cases.
 
     Parameters
