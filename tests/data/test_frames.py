@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from scipy import sparse
 
 from naivete.data.frames import as_array, is_frame, table_of
+from naivete.data.labels import class_labels
 from naivete.data.table import Table
 from naivete.errors import DataError, DataTypeError
 from tests.strategies import frames
@@ -164,6 +165,22 @@ def test_infinity_is_refused_everywhere() -> None:
 def test_arrays_of_other_types_are_refused(dtype: Any) -> None:
     with pytest.raises(DataTypeError, match="column 'x0' holds"):
         table_of(np.zeros((2, 1), dtype))
+
+
+class Unexchangeable(list[str]):
+    """Labels of a library whose DLPack method refuses its arrays of text, as that of pyarrow 25 does."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        super().__init__("abab")
+        self.error = error
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        raise self.error("DataType is not compatible with DLPack spec: string")
+
+
+@pytest.mark.parametrize("error", [BufferError, TypeError, ValueError])
+def test_labels_that_dlpack_cannot_exchange_are_in_ordinary_memory(error: type[Exception]) -> None:
+    assert class_labels(Unexchangeable(error), 4).tolist() == list("abab")
 
 
 def test_shapes_that_are_no_tables_are_refused() -> None:

@@ -268,9 +268,17 @@ def torch_module() -> Any:
 
 
 def in_device_memory(array: object) -> bool:
-    """Return whether an array of another library is in the memory of a device, as its DLPack method says."""
+    """Return whether an array of another library is in the memory of a device, as its DLPack method says.
+
+    An array whose method refuses to answer cannot be exchanged by DLPack: pyarrow's arrays of text, or with missing values.
+    """
     place = getattr(array, "__dlpack_device__", None)
-    return place is not None and int(place()[0]) not in (1, 3)  # 1 and 3: ordinary and page-locked memory of the host
+    if place is None:
+        return False
+    try:
+        return int(place()[0]) not in (1, 3)  # ordinary and page-locked memory of the host
+    except (BufferError, TypeError, ValueError):
+        return False
 
 
 def host_copy(array: Any) -> Any:
