@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.encoding.discretization import EqualFrequency, EqualWidth, mdl, midpoint
+from naivete.encoding.discretization import EqualFrequency, EqualWidth, mdl, mdl_of_columns, midpoint
 from naivete.errors import ParameterError
 from tests.oracles import slow_mdl
 
@@ -34,6 +34,14 @@ def weighted_values(draw: st.DrawFn, *, whole: bool | None = None) -> tuple[np.n
 def test_mdl_is_fayyad_and_irani(given: tuple[np.ndarray, np.ndarray]) -> None:
     values, table = given
     assert np.allclose(mdl(values, table), slow_mdl(values.tolist(), table.tolist()), rtol=1e-12, atol=1e-12)
+
+
+@given(st.lists(weighted_values(), max_size=4))
+@settings(deadline=None)
+def test_columns_that_are_cut_together_have_the_same_cuts(columns: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    classes = max((table.shape[1] for _, table in columns), default=1)
+    padded = [(values, np.pad(table, ((0, 0), (0, classes - table.shape[1])))) for values, table in columns]
+    assert mdl_of_columns(padded) == [mdl(values, table) for values, table in padded]
 
 
 @given(weighted_values(), st.integers(1, 12), st.sampled_from([EqualFrequency, EqualWidth]))

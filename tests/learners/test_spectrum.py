@@ -26,7 +26,7 @@ from naivete.counts.counts import Counts
 from naivete.errors import ModelFileError, ParameterError, ResourceError
 from naivete.inference import spectrum_prediction
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
-from naivete.learners import spectrum_weights
+from naivete.learners import spectrum_structures, spectrum_weights
 from naivete.learners.spectrum import SpectrumSettings, spectrum
 from naivete.learners.spectrum_structures import bin_information, columns_of, family_request, main_plan
 from naivete.learners.weighting import mixture_shares, temperature
@@ -317,6 +317,20 @@ def test_cut_points_of_few_cases_are_learned_out_of_fold(monkeypatch: pytest.Mon
         posterior, _ = SpectrumPredictor(spectrum(counts, settings)).posterior(fresh, np.zeros(columns, bool))
         spread.append(posterior[:, 1].std())
     assert spread[0] < spread[1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_empty_states_of_features_that_are_counted_together_change_no_information(
+    monkeypatch: pytest.MonkeyPatch, weighted: bool
+) -> None:
+    counts = [Counts(cases(5, 60, weighted=weighted)) for _ in range(2)]
+    calls = []
+    monkeypatch.setattr(spectrum_structures, "_joined_cards", lambda cards, rows: calls.append(cards) or list(cards))
+    apart = bin_information(counts[0], columns_of(counts[0]))
+    monkeypatch.undo()
+    together = bin_information(counts[1], columns_of(counts[1]))
+    assert len(set(spectrum_structures._joined_cards(calls[0], 60))) == 1 < len(set(calls[0]))
+    assert all(np.array_equal(a, b) for a, b in zip(apart, together, strict=True))
 
 
 @pytest.mark.parametrize("noise", [0, 40])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers
 from naivete.errors import ParameterError, quoted
 
-__all__ = ["FLOOR", "Cut", "EqualFrequency", "EqualWidth", "distinct", "mdl", "normal_is_better"]
+__all__ = ["FLOOR", "Cut", "EqualFrequency", "EqualWidth", "distinct", "mdl", "mdl_of_columns", "normal_is_better"]
 
 FLOOR = 1e-3
 """The smallest variance of a continuous feature in a class, as a share of the variance of the column."""
@@ -50,37 +50,57 @@ def mdl(values: Numbers, table: Numbers) -> tuple[float, ...]:
     >>> mdl(np.array([1.0, 2.0, 3.0, 4.0]), np.array([[9.0, 0.0], [9.0, 0.0], [0.0, 9.0], [0.0, 9.0]]))
     (2.5,)
     """
-    below = np.vstack([np.zeros(table.shape[1]), np.cumsum(table, axis=0, dtype=np.float64)])  # (position, class)
-    cuts: list[float] = []
-    intervals = [(0, len(values))]
+    return mdl_of_columns([(values, table)])[0]
+
+
+def mdl_of_columns(columns: Sequence[tuple[Numbers, Numbers]]) -> list[tuple[float, ...]]:
+    """Return the cut points `mdl` of several columns; the intervals of all of them are split together, which takes less time.
+
+    Parameters
+    ----------
+    columns : the distinct values of each column, increasing, and the weight of each class at each value.  # (value, class)
+    """
+    below = [np.vstack([np.zeros(table.shape[1]), np.cumsum(table, axis=0, dtype=np.float64)]) for _, table in columns]
+    cuts: list[list[float]] = [[] for _ in columns]
+    intervals = [(x, 0, len(values)) for x, (values, _) in enumerate(columns)]
     while intervals:
-        start, stop = intervals.pop()
-        split = _best_split(below[start : stop + 1])
-        if split is not None:
-            cuts.append(midpoint(values[start + split - 1], values[start + split]))
-            intervals += [(start, start + split), (start + split, stop)]
-    return tuple(sorted(cuts))
+        splits = _best_splits([below[x][start : stop + 1] for x, start, stop in intervals])
+        divided = [(x, start, start + split, stop) for (x, start, stop), split in zip(intervals, splits, strict=True) if split]
+        for x, _, split, _ in divided:
+            cuts[x].append(midpoint(columns[x][0][split - 1], columns[x][0][split]))
+        intervals = [(x, a, b) for x, start, split, stop in divided for a, b in ((start, split), (split, stop))]
+    return [tuple(sorted(points)) for points in cuts]
 
 
-def _best_split(below: Numbers) -> int | None:
-    """Return the position of the best split of an interval, None if no split is accepted."""
-    if len(below) < 3:
-        return None
-    whole = below[-1] - below[0]
-    total = whole.sum()
-    if total <= 1:
-        return None
-    left = below[1:-1] - below[0]
-    halves = np.stack([left, whole - left])  # (side, split, class)
-    expected = _weighted_entropy(halves).sum(axis=0) / total
-    best = int(np.argmin(expected))
-    sides = np.stack([whole, *halves[:, best]])
-    classes = np.count_nonzero(sides > 0, axis=1).tolist()
-    entropies = (_weighted_entropy(sides) / np.maximum(sides.sum(axis=1), 1e-300)).tolist()
-    choices = np.log2(3.0 ** classes[0] - 2) if classes[0] < 600 else classes[0] * np.log2(3.0)
-    penalty = choices - classes[0] * entropies[0] + classes[1] * entropies[1] + classes[2] * entropies[2]
-    gain = entropies[0] - expected[best]
-    return best + 1 if gain > max(0.0, (np.log2(total - 1) + penalty) / total) else None
+def _best_splits(intervals: Sequence[Numbers]) -> list[int]:
+    """Return the position of the best split of each interval, 0 where no split is accepted.
+
+    Parameters
+    ----------
+    intervals : the weight of each class below each position of an interval.  # (position, class)
+    """
+    result = [0] * len(intervals)
+    used = [i for i, below in enumerate(intervals) if len(below) >= 3 and (below[-1] - below[0]).sum() > 1]
+    if not used:
+        return result
+    whole = np.stack([intervals[i][-1] - intervals[i][0] for i in used])  # (interval, class)
+    total = whole.sum(axis=1)
+    sizes = np.array([len(intervals[i]) - 2 for i in used])
+    first, owner = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(used)), sizes)
+    left = np.concatenate([intervals[i][1:-1] - intervals[i][0] for i in used])  # (split, class)
+    expected = (_weighted_entropy(left) + _weighted_entropy(whole[owner] - left)) / total[owner]
+    smallest = np.flatnonzero(expected == np.minimum.reduceat(expected, first)[owner])
+    best = smallest[np.searchsorted(smallest, first)]
+    sides = np.stack([whole, left[best], whole - left[best]], axis=1)  # (interval, side, class)
+    classes = np.count_nonzero(sides > 0, axis=2).tolist()
+    entropies = (_weighted_entropy(sides) / np.maximum(sides.sum(axis=2), 1e-300)).tolist()
+    for j, i in enumerate(used):
+        k, (h, h1, h2) = classes[j], entropies[j]
+        choices = np.log2(3.0 ** k[0] - 2) if k[0] < 600 else k[0] * np.log2(3.0)
+        penalty = choices - k[0] * h + k[1] * h1 + k[2] * h2
+        if h - expected[best[j]] > max(0.0, (np.log2(total[j] - 1) + penalty) / total[j]):
+            result[i] = int(best[j] - first[j]) + 1
+    return result
 
 
 def _weighted_entropy(table: Numbers) -> Numbers:

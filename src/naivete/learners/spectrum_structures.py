@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
 from naivete._kernels.contexts import ContextEstimate, binned
 from naivete.cases.base import Block
 from naivete.cases.views import transformed_cases
+from naivete.counts.bit_planes import PLANE_STATES
 from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, TreeRequest, context_counts
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.counts.significance import significant_dependence, significant_features
-from naivete.encoding.discretization import mdl
+from naivete.encoding.discretization import mdl_of_columns
 from naivete.network.spectrum import Bins, Member
 from naivete.variables import CLASS, Variable, Variables
 
@@ -32,6 +34,7 @@ __all__ = [
     "drawn_plan",
     "family_request",
     "main_plan",
+    "mdl_bins",
 ]
 
 PAIR_BINS = 8
@@ -41,6 +44,8 @@ FEW = 0.4
 """With fewer cases for each pair of features and a smaller share of significant features, only significant dependences are used."""
 SIGNIFICANT = 0.05
 """The share of features without information among the significant ones, and the probability that any pair is so by chance."""
+WORDS_PER_GROUP = 100_000
+"""Counting the pairs of two groups of features takes about as long as counting so many words of 64 rows."""
 MEMBER_BINS = (4, 24)
 """The fewest and the most intervals of a numeric feature in a member."""
 
@@ -67,8 +72,7 @@ class Columns:
 
     def mdl(self) -> Bins:
         """Return the bins of the minimum description length principle; every state of a nominal feature."""
-        pairs = zip(self.margins, self.quantiles, strict=True)
-        return tuple(_all_codes(margin) if q is None else _mdl_bins(margin) for margin, q in pairs)
+        return mdl_bins([self])[0]
 
 
 def columns_of(counts: Counts) -> Columns:
@@ -100,10 +104,20 @@ def _all_codes(margin: Numbers) -> NDArray[np.uint32]:
     return np.arange(len(margin), dtype=np.uint32)
 
 
-def _mdl_bins(margin: Numbers) -> NDArray[np.uint32]:
-    codes = np.arange(len(margin) - 1, dtype=np.float64)
-    cuts = mdl(codes, margin[:-1])
-    return np.append(np.searchsorted(np.array(cuts), codes), len(cuts) + 1).astype(np.uint32)
+def mdl_bins(several: Sequence[Columns]) -> list[Bins]:
+    """Return the bins of the minimum description length principle for the same features of several sets of cases."""
+    numeric = [[q is not None for q in columns.quantiles] for columns in several]
+    margins = [margin for columns, cut in zip(several, numeric, strict=True) for margin in compress(columns.margins, cut)]
+    codes = [np.arange(len(margin) - 1, dtype=np.float64) for margin in margins]
+    cuts = mdl_of_columns([(values, margin[:-1]) for values, margin in zip(codes, margins, strict=True)])
+    tables = (
+        np.append(np.searchsorted(np.array(points), values), len(points) + 1).astype(np.uint32)
+        for values, points in zip(codes, cuts, strict=True)
+    )
+    return [
+        tuple(next(tables) if is_cut else _all_codes(margin) for margin, is_cut in zip(columns.margins, cut, strict=True))
+        for columns, cut in zip(several, numeric, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +151,7 @@ def bin_information(counts: Counts, columns: Columns) -> tuple[Numbers, Numbers]
     """
     bins = columns.equal_frequency(PAIR_BINS, 0.0)
     states = [int(table[-1]) + bool(missing) for table, missing in zip(bins, counts.cases.has_missing, strict=True)]
+    states = _joined_cards(states, counts.rows)
     variables = (*(Variable(x, tuple(range(card))) for x, card in enumerate(states)), counts.variables[CLASS])
     view = binned_counts(counts, bins, variables, missing_as_state=True)
     bits, pair_bits = relevance(view, bias="corrected"), dependence(view, bias="corrected")
@@ -145,6 +160,22 @@ def bin_information(counts: Counts, columns: Columns) -> tuple[Numbers, Numbers]
     if CASES_PER_PAIR * pairs > view.total and len(significant_features(view, columns.informative, SIGNIFICANT)) < FEW * number:
         pair_bits = significant_dependence(view, pair_bits, SIGNIFICANT / pairs)
     return bits, pair_bits
+
+
+def _joined_cards(cards: Sequence[int], rows: int | None) -> list[int]:
+    """Return the same number of states for all features with few states, where that saves time; informations stay the same.
+
+    Features with the same number of states are counted together, and each pair of such groups costs time even if there are few
+    rows. Empty states carry no information, but take bits in each row.
+
+    >>> _joined_cards([1, 2, 4, 3, 200], 100)
+    [1, 4, 4, 4, 200]
+    """
+    narrow = [card for card in cards if 1 < card <= PLANE_STATES]
+    groups = len(set(narrow))
+    if groups < 2 or rows is None or ((max(narrow) - 1) * len(narrow)) ** 2 * rows / 64 > WORDS_PER_GROUP * groups**2:
+        return list(cards)
+    return [max(narrow) if 1 < card <= PLANE_STATES else card for card in cards]
 
 
 Parents = tuple[tuple[int, ...], ...]

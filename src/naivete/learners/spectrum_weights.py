@@ -21,7 +21,7 @@ from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum
 from naivete.learners.boosted import cross_fitted_boosting
 from naivete.learners.folds import Folds, folds_of
 from naivete.learners.linear import cross_fitted_linear
-from naivete.learners.spectrum_structures import Columns, columns_of, counted_structures
+from naivete.learners.spectrum_structures import Columns, columns_of, counted_structures, mdl_bins
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
 from naivete.network.spectrum import Mixture, Spectrum
 
@@ -118,10 +118,9 @@ def _hold_out_cuts(terms: Numbers, result: Spectrum, sample: Sample, folds: Fold
 
     The counts are those of all cases but the row, and the parents the same, as before.
     """
-    plans = []
-    for fold in range(folds.share.shape[1]):
-        columns = columns_of(_sample_counts(result, sample, sample.weight * (1 - folds.share[:, fold])))
-        plans.append((columns.mdl(), result.main.parents))
+    weights = [sample.weight * (1 - folds.share[:, fold]) for fold in range(folds.share.shape[1])]
+    bins = mdl_bins([columns_of(_sample_counts(result, sample, weight)) for weight in weights])
+    plans = [(chosen, result.main.parents) for chosen in bins]
     structures, _ = counted_structures(_sample_counts(result, sample, sample.weight), plans, result.main.rule)
     for fold, structure in enumerate(structures):
         rows = np.flatnonzero(folds.fold == fold)
