@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 FILES = ("kernels.c", "contexts.c", "trees.c", "weights.c", "boosting.c", "spectrum.c", "spectrum_tables.c", "changes.c")
 SOURCES = [Path("src/naivete/_kernels") / name for name in FILES]
 LIBRARY = Path("src/naivete/_kernels") / ("libkernels.dll" if os.name == "nt" else "libkernels.so")
-FLAGS = ["-O3", "-std=c99", "-fPIC", "-shared", "-ffp-contract=off"]
+FLAGS = ["-O3", "-std=c99", "-fPIC", "-shared", "-ffp-contract=off", "-fno-trapping-math"]
 
 
 def compile_kernels(root: Path) -> bool:

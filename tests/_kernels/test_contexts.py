@@ -25,7 +25,7 @@ from naivete._kernels.contexts import (
     counted_contexts,
 )
 from naivete._kernels.dispatch import loaded
-from naivete._kernels.weights import fit_weights, weighted_loss
+from naivete._kernels.weights import SECOND, fit_weights, loss_of_scores
 
 TIERS = ["numpy", *(["c"] if loaded() is not None else [])]
 Tier = Any
@@ -132,15 +132,15 @@ def test_logs_equal_sums_over_rows_with_and_without_the_row(tier: Tier, t: dict[
 def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
     rng = np.random.default_rng(seed)
     cards = [int(b[-1]) + 1 for b in t["bins"]]
-    features = rng.normal(size=(len(t["labels"]), t["classes"], 3))
-    coefficients = rng.normal(size=3 + t["classes"])
+    terms, count = rng.normal(size=(len(t["labels"]), t["classes"], 3)), 3 + t["classes"]
+    strength, origin = rng.random(count) + 0.1, rng.normal(size=count)
     results = []
     for tier in ("numpy", "c"):
         with _kernels.use(tier):  # type: ignore[arg-type]
             trees = [f.tree for f in families_of(t)]
-            loss, gradient = weighted_loss(features, t["labels"], t["weight"], coefficients[:3], coefficients[3:])
+            values = fit_weights(terms, t["labels"], t["weight"], strength, origin, 100)
             counts = counted_contexts(t["codes"], t["bins"], cards)
-            results.append((trees, loss, gradient, counts))
+            results.append((trees, values, counts))
     one, two = results
     for a, b in zip(one[0], two[0], strict=True):
         assert a.cards == b.cards
@@ -148,22 +148,21 @@ def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
             for array, same in zip(level, other, strict=True):
                 assert array.dtype == same.dtype
                 assert array.tolist() == same.tolist()
-    np.testing.assert_allclose(one[1], two[1], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(one[2], two[2], rtol=1e-9, atol=1e-9)
-    assert [a.tolist() for a in one[3]] == [a.tolist() for a in two[3]]
+    np.testing.assert_allclose(one[1], two[1], rtol=1e-6, atol=1e-6)  # the same steps
+    assert [a.tolist() for a in one[2]] == [a.tolist() for a in two[2]]
 
 
-@given(seed=st.integers(0, 1000))
-def test_the_gradient_is_the_derivative(seed: int) -> None:
+@given(seed=st.integers(0, 1000), classes=st.integers(1, 3))
+def test_errors_are_the_derivative_of_the_loss(seed: int, classes: int) -> None:
     rng = np.random.default_rng(seed)
-    features, labels, weight = rng.normal(size=(9, 3, 2)), rng.integers(0, 3, 9).astype(np.uint32), rng.random(9)
-    at = rng.normal(size=5)
-    _, gradient = weighted_loss(features, labels, weight, at[:2], at[2:])
-    for j in range(5):
-        step = np.zeros(5)
-        step[j] = 1e-6
-        up, down = (weighted_loss(features, labels, weight, p[:2], p[2:])[0] for p in (at + step, at - step))
-        assert gradient[j] == pytest.approx((up - down) / 2e-6, abs=1e-6)
+    scores, weight = rng.normal(size=(4, classes)), rng.random(4)
+    labels = rng.choice([*range(classes), SECOND] if classes == 1 else range(classes), 4).astype(np.uint32)
+    _, errors = loss_of_scores(scores, labels, weight)
+    for cell in np.ndindex(*scores.shape):
+        step = np.zeros_like(scores)
+        step[cell] = 1e-6
+        up, down = (loss_of_scores(s, labels, weight)[0] for s in (scores + step, scores - step))
+        assert errors[cell] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -172,8 +171,12 @@ def test_the_gradient_is_zero_at_the_best_weights(tier: Tier, seed: int) -> None
     rng = np.random.default_rng(seed)
     rows, classes, count = int(rng.integers(1, 40)), int(rng.integers(1, 4)), int(rng.integers(1, 5))
     features, labels = rng.normal(size=(rows, classes, count)), rng.integers(0, classes, rows).astype(np.uint32)
-    weight, strength, origin = rng.random(rows) + 0.5, np.ones(count + classes), rng.normal(size=count + classes)
+    weight, strength, origin = rng.random(rows) + 0.5, rng.random(count + classes) + 0.5, rng.normal(size=count + classes)
     with _kernels.use(tier):
-        best = fit_weights(features, labels, weight, np.ones(count + classes), strength, origin, 200)
-    _, gradient = weighted_loss(features, labels, weight, best[:count], best[count:])
-    np.testing.assert_allclose(gradient + strength * (best - origin), 0.0, atol=1e-3)
+        best = fit_weights(features, labels, weight, strength, origin, 200)
+    if classes == 1:
+        assert np.array_equal(best, origin)
+        return
+    _, errors = loss_of_scores(np.einsum("rcf,f->rc", features, best[:count]) + best[count:], labels, weight)
+    gradient = np.append(np.einsum("rc,rcf->f", errors, features), errors.sum(axis=0))
+    np.testing.assert_allclose(gradient + strength * (best - origin), 0.0, atol=1e-2)

@@ -7,8 +7,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from naivete._kernels import linear as linear_kernels
+from naivete._kernels import weights as weight_kernels
 from naivete._kernels.dispatch import loaded, use
-from naivete._kernels.linear import LinearRows, fit_linear
+from naivete._kernels.linear import LinearRows, fit_linear, gram
+from naivete._kernels.weights import SECOND
 from naivete.cases.sample import Sample
 from naivete.learners import linear as module
 from naivete.learners.folds import folds_of
@@ -46,6 +49,8 @@ def design(sample: Sample) -> np.ndarray:
 @pytest.mark.parametrize("tier", [pytest.param("c", marks=needs_compiler), "numpy"])
 def test_the_scores_are_those_of_penalized_logistic_regression(tier: str, classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STEPS", 500)
+    monkeypatch.setattr(linear_kernels, "TOLERANCE", 1e-10)
+    monkeypatch.setattr(weight_kernels, "TOLERANCE", 1e-10)
     variables, sample = table(classes=classes)
     with use(tier):
         linear, _ = cross_fitted_linear(variables, (0, 1), sample, folds_of(sample, 3))
@@ -65,13 +70,20 @@ def test_the_scores_are_those_of_penalized_logistic_regression(tier: str, classe
 
 
 @needs_compiler
-def test_both_kernels_find_the_same_weights() -> None:
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("classes", [1, 3])
+def test_both_kernels_find_the_same_weights(dense: bool, classes: int) -> None:
     rng = np.random.default_rng(3)
     start = np.arange(0, 62, 2)
     rows = LinearRows(start, rng.integers(0, 5, 60).astype(np.uint32), rng.normal(size=60), rng.normal(size=5))
-    labels, weight = rng.integers(0, 3, 30).astype(np.uint32), rng.integers(0, 3, 30).astype(np.float64)
-    shape = (6, 3)
-    arguments = rows, labels, weight, np.full(shape, 2.0), np.full(shape, 0.7), rng.normal(size=shape), np.zeros(shape), 300
+    labels = rng.choice([0, SECOND] if classes == 1 else 3, 30).astype(np.uint32)
+    weight, shape = rng.integers(0, 3, 30).astype(np.float64), (6, classes)
+    with use("c"):
+        products = gram(rows, weight)
+    with use("numpy"):
+        assert gram(rows, weight) == pytest.approx(products, rel=1e-12)
+    curvatures = np.tile(0.2 * products + 0.7 * np.eye(6), (classes, 1, 1)) if dense else np.full(shape, 3.0)
+    arguments = rows, labels, weight, np.full(shape, 0.7), rng.normal(size=shape), np.zeros(shape), 300, curvatures
     with use("c"):
         one = fit_linear(*arguments)
     with use("numpy"):

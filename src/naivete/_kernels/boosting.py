@@ -21,6 +21,9 @@ from naivete._kernels.trees import tree_leaves
 
 __all__ = ["BoostedTrees", "Boosting", "boost", "boosted_scores"]
 
+UNITS = 1 << 30
+"""Slopes and curvatures are counted in this part of the weight of all rows: their sums are exact, and fit into 32 bits."""
+
 
 @dataclass(frozen=True)
 class Boosting:
@@ -81,15 +84,16 @@ def boost(
     setting = replace(setting, least=setting.least * (1 - 1e-9))  # sums that are equal but for rounding errors are enough
     scores, library = np.array(scores, np.float64), compiled()
     classes = scores.shape[1]
+    unit = max(float(weight.sum()), 1e-300) / UNITS
     if library is None:
-        return _boost_numpy(codes, states, nominal, labels, weight, scores, candidates, setting)
+        return _boost_numpy(codes, states, nominal, labels, weight, scores, candidates, setting, unit)
     most = len(candidates) * ((2 << setting.depth) - 1)
     nodes, values, starts = np.empty((most, 3), np.int64), np.empty(most), np.zeros(len(candidates) + 1, np.int64)
     sizes, kinds = np.array(states, np.int64), np.array(nominal, np.uint8)
     candidates = np.ascontiguousarray(candidates, np.int32)
     data = (address(a) for a in (codes, sizes, kinds))
     known = address(labels), address(weight), classes, address(candidates), candidates.shape[1]
-    rule = setting.rounds, setting.depth, setting.rate, setting.penalty, setting.least, max(states, default=0)
+    rule = setting.rounds, setting.depth, setting.rate, setting.penalty, setting.least, unit, max(states, default=0)
     results = (address(a) for a in (scores, nodes, values, starts))
     require_memory(library.naivete_boost(*data, len(labels), *known, *rule, *results))
     used = int(starts[-1])
@@ -135,6 +139,7 @@ def _boost_numpy(
     scores: Numbers,
     candidates: NDArray[np.int32],
     setting: Boosting,
+    unit: float,
 ) -> tuple[BoostedTrees, Numbers]:
     classes = scores.shape[1]
     first = int(classes == 2)
@@ -143,9 +148,9 @@ def _boost_numpy(
         p = np.exp(scores - scores.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         for c in range(first, classes):
-            slope = weight * (p[:, c] - (labels == c))
-            curvature = weight * (p[:, c] * (1 - p[:, c]) + 1e-16)
-            nodes, values, leaf = _grown(codes, states, nominal, slope, curvature, candidates[len(trees)], setting)
+            slope = np.rint(weight / unit * (p[:, c] - (labels == c)))
+            curvature = np.rint(weight / unit * (p[:, c] * (1 - p[:, c])))
+            nodes, values, leaf = _grown(codes, states, nominal, slope, curvature, candidates[len(trees)], setting, unit)
             scores[:, c] += values[leaf]
             trees.append((nodes, values))
     starts = np.cumsum([0, *(len(values) for _, values in trees)])
@@ -162,50 +167,55 @@ def _grown(
     curvature: Numbers,
     columns: NDArray[np.int32],
     setting: Boosting,
+    unit: float,
 ) -> tuple[Integers, Numbers, Integers]:
-    """Return the nodes and values of one tree, and the leaf of each row."""
+    """Return the nodes and values of one tree, and the leaf of each row; slopes and curvatures are whole numbers of units."""
     nodes, values = [[-1, -1, 0]], [0.0]
-    members, depths = [np.arange(len(slope))], [0]
     leaf = np.zeros(len(slope), np.int64)
-    at = 0
-    while at < len(nodes):
-        rows = members[at]
+    waiting = [(0, np.arange(len(slope)), 0)]
+    while waiting:
+        at, rows, depth = waiting.pop()
         g, h = slope[rows], curvature[rows]
         split = (1e-6, -1, -1)
-        if depths[at] < setting.depth and h.sum() >= 2 * setting.least:
+        if depth < setting.depth and unit * h.sum() >= 2 * setting.least:
             for x in columns.tolist():
-                split = max(split, _best_split(codes[x, rows], states[x], nominal[x], x, g, h, setting), key=lambda s: s[0])
+                split = max(split, _best_split(codes[x, rows], states[x], nominal[x], x, g, h, setting, unit), key=lambda s: s[0])
         _, column, test = split
         if column < 0:
-            values[at] = -setting.rate * g.sum() / (h.sum() + setting.penalty)
+            values[at] = -setting.rate * (unit * g.sum()) / (unit * h.sum() + setting.penalty)
             leaf[rows] = at
         else:
             nodes[at] = [column, test, len(nodes)]
             value = codes[column, rows].astype(np.int64)
             second = value != -2 - test if test < 0 else value > test
-            for part in (rows[~second], rows[second]):
-                nodes.append([-1, -1, 0])
-                values.append(0.0)
-                members.append(part)
-                depths.append(depths[at] + 1)
-        at += 1
+            parts = [(len(nodes), rows[~second], depth + 1), (len(nodes) + 1, rows[second], depth + 1)]
+            waiting += sorted(parts, key=lambda part: -len(part[1]))  # the nodes of the smaller branch are numbered first
+            nodes += [[-1, -1, 0], [-1, -1, 0]]
+            values += [0.0, 0.0]
     return np.array(nodes, np.int64), np.array(values), leaf
 
 
 def _best_split(
-    codes: NDArray[np.uint16], states: int, nominal: bool, column: int, slope: Numbers, curvature: Numbers, setting: Boosting
+    codes: NDArray[np.uint16],
+    states: int,
+    nominal: bool,
+    column: int,
+    slope: Numbers,
+    curvature: Numbers,
+    setting: Boosting,
+    unit: float,
 ) -> tuple[float, int, int]:
     """Return the gain of the best split by a column, the column and the test; no gain if there is none."""
     g, h = (np.bincount(codes, part, states + 1).astype(np.float64) for part in (slope, curvature))
     total_g, total_h = slope.sum(), curvature.sum()
-    occurs = h > 0
+    occurs = (g != 0) | (h != 0)
     if not nominal:
         g, h, occurs = np.cumsum(g)[:-1], np.cumsum(h)[:-1], occurs[:-1]
 
     def score(a: Numbers, b: Numbers) -> Numbers:
-        return a * a / (b + setting.penalty)
+        return (unit * a) * (unit * a) / (unit * b + setting.penalty)
 
     gain = (score(g, h) + score(total_g - g, total_h - h) - score(total_g, total_h)).astype(np.float32)  # rounding errors are equal
-    gain[~occurs | (h < setting.least) | (total_h - h < setting.least)] = -np.inf
+    gain[~occurs | (unit * h < setting.least) | (unit * (total_h - h) < setting.least)] = -np.inf
     best = int(gain.argmax()) if len(gain) else 0
     return (float(gain[best]), column, -2 - best if nominal else best) if len(gain) else (-np.inf, -1, -1)

@@ -164,8 +164,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "tree_sums": (None, [_P, _P, _I, _I, _P]),
     "tree_posteriors": (ctypes.c_int, [_P, _P, _P, _P, _P, _I, _I, _I, _D, _P, _P, _P, _I, _I, _I, _P, _P]),
     "grow_tree": (_I, [_P, _P, _P, _I, _I, _P, _P, _I, _D, _I, _I, _I, ctypes.c_uint64, _I, _P]),
-    "fit_weights": (ctypes.c_int, [_P, _P, _P, _I, _I, _I, _P, _P, _P, _I, _D, _P]),
-    "boost": (ctypes.c_int, [_P, _P, _P, _I, _P, _P, _I, _P, _I, _I, _I, _D, _D, _D, _I, _P, _P, _P, _P]),
+    "exponentials": (None, [_P, _I]),
+    "logarithms": (None, [_P, _I]),
+    "fit_weights": (ctypes.c_int, [_P, _P, _P, _I, _I, _I, _P, _P, _I, _I, _D, _P]),
+    "boost": (ctypes.c_int, [_P, _P, _P, _I, _P, _P, _I, _P, _I, _I, _I, _D, _D, _D, _D, _I, _P, _P, _P, _P]),
     "boosted_scores": (ctypes.c_int, [_P, _P, _I, _P, _P, _P, _I, _I, _I, _I, _I, _I, _P]),
     "plan_tables": (None, [_P, _P, _I, _P]),
     "make_tables": (ctypes.c_int, [_P, _P, _P, _P, _I, _P, _P, _P, _P, _I, _I]),
@@ -173,9 +175,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "boosted_steps": (ctypes.c_int, [_P, _P, _I, _I, _P, _P]),
     "spectrum_posterior": (ctypes.c_int, [_P, _P, _I, _I, _P]),
     "changed_errors": (None, [_P, _I, _P, _P, _I, _P, _P, _I, _I, _P, _P, _P, _P, _P, _I, _I, _P]),
-    "fit_linear": (ctypes.c_int, [_P, _P, _P, _P, _P, _P, _I, _I, _I, _P, _P, _P, _I, _D, _P]),
-    "temperature": (_D, [_P, _I, _I, _P, _P, _I, _I, _D, _D, _D, _P]),
-    "weighted_loss": (_D, [_P, _P, _P, _I, _I, _P, _P, _I, _I, _P]),
+    "gram_of_rows": (ctypes.c_int, [_P, _P, _P, _P, _P, _I, _I, _I, _P]),
+    "factorize": (None, [_P, _I, _I]),
+    "fit_linear": (ctypes.c_int, [_P, _P, _P, _P, _P, _P, _I, _I, _I, _P, _P, _P, ctypes.c_int, _I, _D, _P]),
+    "temperature": (_D, [_P, _I, _I, _P, _P, _I, _I, _D, _D, _D, _D, _P]),
 }
 
 

@@ -80,6 +80,9 @@ API int naivete_level(int at_most) {
     return level = found < at_most ? found : at_most;
 }
 
+/* The instruction set, for the other files. */
+int instruction_set(void) { return level < 0 ? 0 : level; }
+
 /* Expands the statement for codes of one, two or four bytes. */
 #define BY_ITEM(item, STATEMENT)               \
     if ((item) == 1) { STATEMENT(uint8_t) }    \

@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.dispatch import address, compiled, require_memory
-from naivete._kernels.weights import TOLERANCE, minimized
+from naivete._kernels.weights import CURVATURE_ROWS, TOLERANCE, Metric, loss_of_scores, minimized
 
-__all__ = ["LinearRows", "fit_linear"]
-
-SECOND = np.uint32(0xFFFFFFFF)
-"""The label of the class without weights, where a single class has weights."""
+__all__ = ["LinearRows", "fit_linear", "gram"]
 
 
 class LinearRows(NamedTuple):
@@ -33,15 +30,38 @@ class LinearRows(NamedTuple):
     base: Numbers
 
 
+def gram(rows: LinearRows, weight: Numbers) -> Numbers:
+    """Return about X'WX of a matrix X with a last column of ones, from some of its rows.
+
+    Parameters
+    ----------
+    rows : the matrix without the last column.
+    weight : the weight of each row, the diagonal of W.
+    """
+    size, library = len(rows.base) + 1, compiled()
+    result = np.zeros((size, size))
+    if library is not None:
+        data = (address(a) for a in (*rows, weight))
+        require_memory(library.naivete_gram_of_rows(*data, size - 1, len(weight), CURVATURE_ROWS, address(result)))
+        return result
+    some = np.arange(0, len(weight), len(weight) // CURVATURE_ROWS + 1)
+    dense = np.tile(np.append(rows.base, 1.0), (len(some), 1))
+    for line, r in zip(dense, some.tolist(), strict=True):
+        entries = slice(int(rows.start[r]), int(rows.start[r + 1]))
+        np.add.at(line, rows.column[entries], rows.value[entries])
+    share = float(weight[some].sum()) / max(float(weight.sum()), 1e-300)
+    return np.asarray((dense * weight[some, None]).T @ dense / max(share, 1e-300))
+
+
 def fit_linear(
     rows: LinearRows,
     labels: NDArray[np.uint32],
     weight: Numbers,
-    scale: Numbers,
     strength: Numbers,
     origin: Numbers,
     first: Numbers,
     steps: int,
+    curvatures: Numbers,
 ) -> Numbers:
     """Return the weights of the columns and, last, the intercepts that minimize the penalized loss.  # (column + 1, class)
 
@@ -52,45 +72,42 @@ def fit_linear(
     ----------
     rows : the matrix.
     labels, weight : the class and the weight of each row; rows of weight 0 are not used.
-    scale : multiplies the variables of the search.  # as the result
     strength, origin : the penalty of each value, and where it is zero.  # as the result
     first : where the search begins.  # as the result
     steps : the largest number of steps.
+    curvatures : about the second derivatives of the penalized loss, by the values of each class (class, column + 1, column + 1) or
+        by each value (column + 1, class); the better they are known, the fewer steps are needed.
     """
     values, library = first.copy(), compiled()
     columns, classes = len(rows.base), first.shape[1]
+    dense = curvatures.ndim == 3
     if library is not None:
+        factor = curvatures.copy() if dense else np.sqrt(curvatures)
+        if dense:
+            library.naivete_factorize(address(factor), classes, columns + 1)
         data = (address(a) for a in (*rows, labels, weight))
-        penalty = (address(a) for a in (scale, strength, origin))
+        search = (address(a) for a in (strength, origin, factor))
         sizes = classes, columns, len(labels)
-        require_memory(library.naivete_fit_linear(*data, *sizes, *penalty, steps, TOLERANCE, address(values)))
+        require_memory(library.naivete_fit_linear(*data, *sizes, *search, dense, steps, TOLERANCE, address(values)))
         return values
 
-    def objective(scaled: Numbers) -> tuple[float, Numbers]:
-        values = scaled.reshape(first.shape) / scale
+    def objective(flat: Numbers) -> tuple[float, Numbers]:
+        values = flat.reshape(first.shape)
         loss, gradient = _loss_numpy(rows, labels, weight, values)
         difference = values - origin
-        gradient = (gradient + strength * difference) / scale
-        return loss + 0.5 * float((strength * difference * difference).sum()), gradient.ravel()
+        return loss + 0.5 * float((strength * difference * difference).sum()), (gradient + strength * difference).ravel()
 
-    return minimized(objective, (first * scale).ravel(), steps).reshape(first.shape) / scale
+    factor = np.linalg.cholesky(curvatures) if dense else np.sqrt(curvatures).reshape(-1, 1, 1)
+    metric = Metric(np.asarray(factor, np.float64))
+    return minimized(objective, first.ravel(), metric, steps).reshape(first.shape)
 
 
 def _loss_numpy(rows: LinearRows, labels: NDArray[np.uint32], weight: Numbers, values: Numbers) -> tuple[float, Numbers]:
     """Return the sum of -weight * log P(label) and its gradient."""
     row = np.repeat(np.arange(len(labels)), np.diff(rows.start))
-    logits = np.repeat((rows.base @ values[:-1] + values[-1])[None], len(labels), axis=0)
-    np.add.at(logits, row, rows.value[:, None] * values[rows.column])
-    if values.shape[1] == 1:
-        logits = np.column_stack([logits, np.zeros(len(labels))])
-    position = np.arange(len(labels)), np.where(labels == SECOND, 1, labels)
-    logits -= logits.max(axis=1, keepdims=True)
-    p = np.exp(logits)
-    norm = p.sum(axis=1)
-    loss = float((weight * (np.log(norm) - logits[position])).sum())
-    errors = p / norm[:, None]
-    errors[position] -= 1
-    errors = (errors * weight[:, None])[:, : values.shape[1]]
+    scores = np.repeat((rows.base @ values[:-1] + values[-1])[None], len(labels), axis=0)
+    np.add.at(scores, row, rows.value[:, None] * values[rows.column])
+    loss, errors = loss_of_scores(scores, labels, weight)
     gradient = np.zeros_like(values)
     np.add.at(gradient, rows.column, rows.value[:, None] * errors[row])
     gradient[-1] = errors.sum(axis=0)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
+#include "elementary.h"
 
 enum { AT_ONCE = 4 }; /* rows that descend at the same time */
 
@@ -63,6 +63,15 @@ API void naivete_tree_sums(const int64_t *states, const int64_t *nodes, int64_t 
     }
 }
 
+/* Adds share[i] times the logarithms of `size` probabilities of each row i to `logs`. */
+INLINE int add_logs_body(const double *P, const double *share, int64_t rows, int64_t size, double *logs) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < size; j++) logs[i * size + j] += share[i] * log_of(P[i * size + j]);
+    return 1;
+}
+BY_INSTRUCTION_SET(int, add_logs, (const double *P, const double *share, int64_t rows, int64_t size, double *logs),
+                   (P, share, rows, size, logs))
+
 /* For the rows from..to and `count` trees: adds the mean of log P(class | node) at the given depths, or at the leaf, to `logs` (row,
    depth, class), and that of P(class | leaf) to `mean` (row, class). P_d = (n + m P_{d-1}) / (N + m), P_{-1} uniform; weights[t]
    (node, class) are the counts; leave[r] is left out in class labels[r]. The mean of row r is over the trees with used[t * rows + r],
@@ -71,20 +80,28 @@ API int naivete_tree_posteriors(const column *columns, const int64_t *states, co
                                 const uint8_t *used, int64_t count, int64_t rows, int64_t K, double m, const uint32_t *labels,
                                 const double *leave, const int64_t *wanted, int64_t many, int64_t from, int64_t to, double *logs,
                                 double *mean) {
-    double *P = malloc(K * sizeof *P);
-    if (!P) return 0;
-    for (int64_t lo = from; lo < to; lo += 256) {
-        const int64_t hi = lo + 256 < to ? lo + 256 : to;
-        for (int64_t t = 0; t < count; t++)
-            for (int64_t r = lo; r < hi; r++) {
-                int64_t uses = count;
-                if (used) {
-                    uses = 0;
-                    for (int64_t i = 0; i < count; i++) uses += used[i * rows + r];
-                    if (uses && !used[t * rows + r]) continue;
-                    if (!uses) uses = count;
+    enum { BLOCK = 64 };
+    const int64_t size = many * K;
+    double *space = malloc((K + BLOCK * (size + 2)) * sizeof *space);
+    if (!space) return 0;
+    double *P = space, *found = P + K, *share = found + BLOCK * size, *each = share + BLOCK;
+    for (int64_t lo = from; lo < to; lo += BLOCK) {
+        const int64_t len = lo + BLOCK < to ? BLOCK : to - lo;
+        for (int64_t i = 0; i < len; i++) {
+            int64_t uses = 0;
+            for (int64_t t = 0; used && t < count; t++) uses += used[t * rows + lo + i];
+            each[i] = uses ? uses : -1.0; /* of how many trees the mean is; -1 for all */
+        }
+        for (int64_t t = 0; t < count; t++) {
+            for (int64_t i = 0; i < len; i++) {
+                const int64_t r = lo + i;
+                if (each[i] > 0 && !used[t * rows + r]) {
+                    share[i] = 0;
+                    for (int64_t j = 0; j < size; j++) found[i * size + j] = 1;
+                    continue;
                 }
-                const double share = 1.0 / uses, w = leave ? leave[r] : 0.0;
+                share[i] = 1.0 / (each[i] > 0 ? each[i] : (double)count);
+                const double w = leave ? leave[r] : 0.0;
                 const int64_t y = leave ? (int64_t)labels[r] : -1, *nodes = trees[t];
                 for (int64_t c = 0; c < K; c++) P[c] = 1.0 / K;
                 int64_t at = 0, done = 0;
@@ -99,21 +116,18 @@ API int naivete_tree_posteriors(const column *columns, const int64_t *states, co
                             if (P[c] < SMALLEST) P[c] = SMALLEST;
                         }
                     const int64_t col = nodes[3 * at];
-                    if (done < many && (col < 0 || wanted[done] == d)) {
-                        const int64_t last = col < 0 ? many : done + 1;
-                        for (int64_t c = 0; c < K; c++) {
-                            const double l = share * log(P[c]);
-                            for (int64_t i = done; i < last; i++) logs[(r * many + i) * K + c] += l;
-                        }
-                        done = last;
-                    }
+                    if (done < many && (col < 0 || wanted[done] == d))
+                        for (const int64_t last = col < 0 ? many : done + 1; done < last; done++)
+                            memcpy(found + i * size + done * K, P, K * sizeof *P);
                     if (col < 0) break;
                     at = branch(nodes + 3 * at, known_code(columns + col, states[col], r));
                 }
-                for (int64_t c = 0; c < K; c++) mean[r * K + c] += share * P[c];
+                for (int64_t c = 0; c < K; c++) mean[r * K + c] += share[i] * P[c];
             }
+            add_logs(found, share, len, size, logs + lo * size);
+        }
     }
-    free(P);
+    free(space);
     return 1;
 }
 
@@ -123,25 +137,132 @@ typedef struct {
     int64_t node, lo, hi, depth;
 } work;
 
+/* Lists the marked codes, increasing, and clears the marks, of which there is room for a multiple of 8; returns their number. */
+INLINE int64_t list_codes(uint8_t *marks, int64_t size, uint32_t *list) {
+    int64_t number = 0;
+    for (int64_t from = 0; from < size; from += 8) {
+        uint64_t eight;
+        memcpy(&eight, marks + from, 8);
+        if (!eight) continue;
+        for (int64_t code = from; code < from + 8; code++)
+            if (marks[code]) list[number++] = (uint32_t)code;
+        memset(marks + from, 0, 8);
+    }
+    return number;
+}
+
+enum { TOGETHER = 4 }; /* columns whose weights are added up together */
+
+/* A tree that grows, and its present node: rows lo..hi of `order`. */
+typedef struct {
+    const uint16_t *codes; /* (column, row); the last code stands for missing */
+    const int64_t *states;
+    const uint8_t *nominal;
+    int64_t n, K;
+    double m;
+    uint32_t *order, *own; /* the rows of a node side by side, the class of each, */
+    double *share;         /* and its weight */
+    int64_t lo, hi;
+    double *here, total;   /* the weights of the classes in the node, and their sum */
+    const double *parent;  /* the estimate of P(class) in the node */
+    double *left, *right;  /* room for K numbers each */
+    double *tables;        /* (code, class) of TOGETHER columns: the weights in the node; zeros between two uses */
+    uint8_t *marks;        /* the codes that occur, of TOGETHER columns */
+    int64_t widest;        /* the most codes of a column */
+    uint32_t *list;
+} growing;
+
+/* The best split so far: the left-out sum of log P, the column and the test. */
+typedef struct {
+    double score;
+    int64_t column, test;
+} choice;
+
+/* Adds up the weights of the rows of the node by code and class: a sum waits for the one before it only if that is of the same code
+   of the same column. */
+INLINE void add_up(const growing *g, const int64_t *columns, int64_t many) {
+    const uint16_t *codes[TOGETHER];
+    for (int64_t j = 0; j < many; j++) codes[j] = g->codes + columns[j] * g->n;
+    for (int64_t i = g->lo; i < g->hi; i++)
+        for (int64_t j = 0; j < many; j++) {
+            const int64_t value = codes[j][g->order[i]];
+            g->tables[(j * g->widest + value) * g->K + g->own[i]] += g->share[i];
+            g->marks[j * (g->widest + 8) + value] = 1;
+        }
+}
+
+/* Returns the left-out sum of log P of the best split by a column whose weights were added up, and its test: two branches, or one for
+   each code where that is better and the tree may get so many more nodes. The weights are cleared. */
+static double best_split(const growing *g, int64_t column, int64_t j, int64_t most, int64_t *test) {
+    const int64_t K = g->K, size = g->states[column] + 1;
+    double *table = g->tables + j * g->widest * K, *left = g->left, *right = g->right;
+    const int nominal = g->nominal[column];
+    const int64_t number = list_codes(g->marks + j * (g->widest + 8), size, g->list), cuts = number - !nominal;
+    double score = -INFINITY;
+    if (number > 1) {
+        double purest = -1, N = 0, L = 0, R = 0;
+        int64_t best_at = 0;
+        if (nominal && size <= WIDEST && size <= most) {
+            score = 0;
+            *test = -1;
+            for (int64_t k = 0; k < number; k++) {
+                N = 0;
+                for (int64_t c = 0; c < K; c++) N += table[g->list[k] * K + c];
+                score += left_out(table + g->list[k] * K, N, g->parent, K, g->m);
+            }
+            N = 0;
+        }
+        memset(left, 0, K * sizeof *left);
+        for (int64_t k = 0; k < cuts; k++) {
+            const double *cells = table + g->list[k] * K;
+            double added = 0, one = 0, two = 0;
+            for (int64_t c = 0; c < K; c++) added += cells[c];
+            N = nominal ? added : N + added;
+            for (int64_t c = 0; c < K; c++) {
+                left[c] = nominal ? cells[c] : left[c] + cells[c];
+                const double other = g->here[c] - left[c];
+                one += left[c] * left[c];
+                two += other * other;
+            }
+            const double purity = one / N + two / (g->total - N);
+            if (purity > purest) purest = purity, best_at = k;
+        }
+        memset(left, 0, K * sizeof *left);
+        for (int64_t k = nominal ? best_at : 0; k <= best_at; k++)
+            for (int64_t c = 0; c < K; c++) left[c] += table[g->list[k] * K + c];
+        for (int64_t c = 0; c < K; c++) right[c] = g->here[c] - left[c], L += left[c], R += right[c];
+        const double two_branches = left_out(left, L, g->parent, K, g->m) + left_out(right, R, g->parent, K, g->m);
+        if (two_branches > score + 1e-9) {
+            score = two_branches;
+            *test = nominal ? -2 - (int64_t)g->list[best_at] : (int64_t)g->list[best_at];
+        }
+    }
+    for (int64_t k = 0; k < number; k++) memset(table + g->list[k] * K, 0, K * sizeof *table);
+    return score;
+}
+
 /* Grows a tree on n rows of `codes` (column, n), whose values are at most states[column], the last standing for missing.
    At each node `many` columns are drawn; of each the threshold with the smallest Gini impurity is taken (nominal[column]: the one
-   code that is separated from the others, or a branch for every code), and of these the one with the largest left-out sum of log P. A node is split if that is larger than
-   without a split, or anyway where `always` is not 0. Writes at most `most` nodes and returns their number, -1 if there is not
-   enough memory. */
+   code that is separated from the others, or a branch for every code), and of these the one with the largest left-out sum of log P. A
+   node is split if that is larger than without a split, or anyway where `always` is not 0. Writes at most `most` nodes and returns
+   their number, -1 if there is not enough memory. */
 API int64_t naivete_grow_tree(const uint16_t *codes, const int64_t *states, const uint8_t *nominal, int64_t features, int64_t n,
                               const uint32_t *labels, const double *weight, int64_t K, double m, int64_t many, int64_t deepest,
                               int64_t always, uint64_t seed, int64_t most, int64_t *nodes) {
     int64_t widest = 0;
     for (int64_t x = 0; x < features; x++) widest = states[x] > widest ? states[x] : widest;
     widest += 1;
-    uint32_t *order = malloc(n * sizeof *order), *spare = malloc(n * sizeof *spare);
-    int64_t *drawn = malloc(features * sizeof *drawn), *starts = malloc((widest + 2) * sizeof *starts);
-    double *P = malloc(most * K * sizeof *P), *table = malloc(widest * K * sizeof *table), *sums = malloc(3 * K * sizeof *sums);
+    uint32_t *rows = malloc((3 * n + widest + 8) * sizeof *rows), *spare = rows + 2 * n;
+    int64_t *drawn = malloc((features + widest + 2) * sizeof *drawn), *starts = drawn + features;
+    double *P = malloc(most * K * sizeof *P), *sums = malloc((3 * K + n) * sizeof *sums);
+    double *tables = calloc(TOGETHER * widest * K, sizeof *tables);
+    uint8_t *marks = calloc(TOGETHER * (widest + 8), sizeof *marks);
     work *stack = malloc(most * sizeof *stack);
     int64_t made = -1;
-    if (!order || !spare || !drawn || !starts || !P || !table || !sums || !stack) goto done;
-    double *here = sums, *left = sums + K, *right = sums + 2 * K;
-    for (int64_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    if (!rows || !drawn || !P || !sums || !tables || !marks || !stack) goto done;
+    growing g = {codes, states, nominal, n, K, m, rows, rows + n, sums + 3 * K, 0, 0, sums, 0, P, sums + K, sums + 2 * K, tables, marks,
+                 widest, spare + n};
+    for (int64_t i = 0; i < n; i++) g.order[i] = (uint32_t)i;
     for (int64_t x = 0; x < features; x++) drawn[x] = x;
     for (int64_t c = 0; c < K; c++) P[c] = 1.0 / K;
     made = 1;
@@ -150,92 +271,59 @@ API int64_t naivete_grow_tree(const uint16_t *codes, const int64_t *states, cons
     while (waiting) {
         const work job = stack[--waiting];
         int64_t *node = nodes + 3 * job.node;
-        double *parent = P + job.node * K, total = 0; /* until it is replaced below, the estimate of the parent */
+        double *parent = P + job.node * K; /* until it is replaced below, the estimate of the parent */
         node[0] = -1, node[1] = -1, node[2] = 0;
-        memset(here, 0, K * sizeof *here);
-        for (int64_t i = job.lo; i < job.hi; i++) here[labels[order[i]]] += weight[order[i]];
+        g.lo = job.lo, g.hi = job.hi, g.parent = parent, g.total = 0;
+        memset(g.here, 0, K * sizeof *g.here);
+        for (int64_t i = g.lo; i < g.hi; i++) {
+            g.own[i] = labels[g.order[i]];
+            g.share[i] = weight[g.order[i]];
+            g.here[g.own[i]] += g.share[i];
+        }
         int64_t kinds = 0;
-        for (int64_t c = 0; c < K; c++) total += here[c], kinds += here[c] > 0;
+        for (int64_t c = 0; c < K; c++) g.total += g.here[c], kinds += g.here[c] > 0;
         if (kinds < 2 || job.depth >= deepest) continue;
-        const double unsplit = left_out(here, total, parent, K, m);
-        for (int64_t c = 0; c < K; c++) parent[c] = (here[c] + m * parent[c]) / (total + m);
-        double best = always ? -INFINITY : unsplit;
-        int64_t column = -1, threshold = -1;
+        const double unsplit = left_out(g.here, g.total, parent, K, m);
+        for (int64_t c = 0; c < K; c++) parent[c] = (g.here[c] + m * parent[c]) / (g.total + m);
+        choice best = {always ? -INFINITY : unsplit, -1, -1};
         for (int64_t j = 0; j < many; j++) {
             const int64_t pick = j + (int64_t)(next_random(&seed) % (uint64_t)(features - j)), x = drawn[pick];
             drawn[pick] = drawn[j];
             drawn[j] = x;
-            const uint16_t *v = codes + x * n;
-            const int64_t size = states[x] + 1;
-            int64_t low = size, high = -1;
-            memset(table, 0, size * K * sizeof *table);
-            for (int64_t i = job.lo; i < job.hi; i++) {
-                const int64_t value = v[order[i]];
-                table[value * K + labels[order[i]]] += weight[order[i]];
-                low = value < low ? value : low;
-                high = value > high ? value : high;
-            }
-            if (low == high) continue;
-            double score = -INFINITY, purest = -1, N = 0;
-            int64_t cut = -1;
-            if (nominal[x] && size <= WIDEST && made + size <= most) { /* a branch for every code */
-                score = 0;
-                for (int64_t s = low; s <= high; s++) {
-                    N = 0;
-                    for (int64_t c = 0; c < K; c++) N += table[s * K + c];
-                    if (N > 0) score += left_out(table + s * K, N, parent, K, m);
-                }
-                N = 0;
-            }
-            int64_t best_code = -1;
-            memset(left, 0, K * sizeof *left);
-            for (int64_t s = low; s <= high - !nominal[x]; s++) {
-                double added = 0, one = 0, two = 0;
-                for (int64_t c = 0; c < K; c++) added += table[s * K + c];
-                if (!(added > 0)) continue;
-                N = nominal[x] ? added : N + added;
-                for (int64_t c = 0; c < K; c++) {
-                    left[c] = nominal[x] ? table[s * K + c] : left[c] + table[s * K + c];
-                    const double other = here[c] - left[c];
-                    one += left[c] * left[c];
-                    two += other * other;
-                }
-                const double purity = one / N + two / (total - N);
-                if (purity > purest) purest = purity, best_code = s;
-            }
-            double L = 0, R = 0;
-            memset(left, 0, K * sizeof *left);
-            for (int64_t s = nominal[x] ? best_code : low; s <= best_code; s++)
-                for (int64_t c = 0; c < K; c++) left[c] += table[s * K + c];
-            for (int64_t c = 0; c < K; c++) right[c] = here[c] - left[c], L += left[c], R += right[c];
-            const double two_branches = left_out(left, L, parent, K, m) + left_out(right, R, parent, K, m);
-            if (two_branches > score + 1e-9) score = two_branches, cut = nominal[x] ? -2 - best_code : best_code;
-            if (score > best + 1e-9) best = score, column = x, threshold = cut;
         }
-        const int64_t branches = column < 0 ? 0 : threshold == -1 ? states[column] + 1 : 2;
-        if (column < 0 || made + branches > most) continue;
-        node[0] = column, node[1] = threshold, node[2] = made;
+        for (int64_t j = 0; j < many; j += TOGETHER) {
+            const int64_t columns = many - j < TOGETHER ? many - j : TOGETHER;
+            if (columns == TOGETHER) add_up(&g, drawn + j, TOGETHER);
+            else add_up(&g, drawn + j, columns);
+            for (int64_t k = 0; k < columns; k++) {
+                int64_t test = -1;
+                const double score = best_split(&g, drawn[j + k], k, most - made, &test);
+                if (score > best.score + 1e-9) best = (choice){score, drawn[j + k], test};
+            }
+        }
+        const int64_t branches = best.column < 0 ? 0 : best.test == -1 ? states[best.column] + 1 : 2;
+        if (best.column < 0 || made + branches > most) continue;
+        node[0] = best.column, node[1] = best.test, node[2] = made;
         /* the rows of each branch side by side, in their order */
         memset(starts, 0, (branches + 1) * sizeof *starts);
-        const uint16_t *v = codes + column * n;
-        for (int64_t i = job.lo; i < job.hi; i++) starts[branch(node, v[order[i]]) - made + 1]++;
+        const uint16_t *v = codes + best.column * n;
+        for (int64_t i = job.lo; i < job.hi; i++) starts[branch(node, v[g.order[i]]) - made + 1]++;
         for (int64_t b = 0; b < branches; b++) starts[b + 1] += starts[b];
         for (int64_t b = 0; b < branches; b++) {
             memcpy(P + (made + b) * K, parent, K * sizeof *P);
             stack[waiting++] = (work){made + b, job.lo + starts[b], job.lo + starts[b + 1], job.depth + 1};
         }
-        memcpy(spare + job.lo, order + job.lo, (job.hi - job.lo) * sizeof *spare);
-        for (int64_t i = job.lo; i < job.hi; i++) order[job.lo + starts[branch(node, v[spare[i]]) - made]++] = spare[i];
+        memcpy(spare + job.lo, g.order + job.lo, (job.hi - job.lo) * sizeof *spare);
+        for (int64_t i = job.lo; i < job.hi; i++) g.order[job.lo + starts[branch(node, v[spare[i]]) - made]++] = spare[i];
         made += branches;
     }
 done:
-    free(order);
-    free(spare);
+    free(rows);
     free(drawn);
-    free(starts);
     free(P);
-    free(table);
     free(sums);
+    free(tables);
+    free(marks);
     free(stack);
     return made;
 }

@@ -7,112 +7,161 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
+#include "elementary.h"
 
-/* The loss of a weighted combination of features and its gradient, for the rows from..to: logits are the features (row, class,
-   feature) times w plus b; `gradient` has room for the features and the classes and is added to. Returns the sum of
-   -weight * log P(label). */
-API double naivete_weighted_loss(const double *features, const uint32_t *labels, const double *weight, int64_t K, int64_t p,
-                         const double *w, const double *b, int64_t from, int64_t to, double *gradient) {
-    double loss = 0, *z = malloc(K * sizeof *z);
-    if (!z) return NAN;
-    for (int64_t r = from; r < to; r++) {
-        const double *f = features + r * K * p;
-        double top = -INFINITY, sum = 0;
-        for (int64_t c = 0; c < K; c++) {
-            double s = b[c];
-            const double *g = f + c * p;
-            double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-            int64_t j = 0;
-            for (; j + 4 <= p; j += 4) s0 += g[j] * w[j], s1 += g[j + 1] * w[j + 1], s2 += g[j + 2] * w[j + 2], s3 += g[j + 3] * w[j + 3];
-            for (; j < p; j++) s0 += g[j] * w[j];
-            z[c] = s + ((s0 + s1) + (s2 + s3));
-            if (z[c] > top) top = z[c];
+enum { BLOCK = 64 }; /* rows whose exponentials are computed together */
+#define SECOND UINT32_MAX
+
+/* Replaces numbers by their exponentials. */
+INLINE int exponentials_body(double *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] = exp_of(x[i]);
+    return 1;
+}
+BY_INSTRUCTION_SET(int, exponentials, (double *x, int64_t n), (x, n))
+API void naivete_exponentials(double *x, int64_t n) { exponentials(x, n); }
+
+/* Replaces numbers by their logarithms. */
+INLINE int logarithms_body(double *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] = log_of(x[i]);
+    return 1;
+}
+BY_INSTRUCTION_SET(int, logarithms, (double *x, int64_t n), (x, n))
+API void naivete_logarithms(double *x, int64_t n) { logarithms(x, n); }
+
+/* Replaces the scores z of `len` rows (row, class) by weight * (P(class) - 1 at the label). With a single class there is a second
+   one, the label SECOND, whose scores are 0. `room` has room for 2 BLOCK numbers. Returns the sum of -weight * log P(label). */
+INLINE double errors_body(double *z, const uint32_t *labels, const double *weight, int64_t K, int64_t len, double *room) {
+    double loss = 0, *sums = room, *logs = room + BLOCK;
+    if (K == 1) {
+        for (int64_t i = 0; i < len; i++) sums[i] = exp_of(-fabs(z[i]));
+        for (int64_t i = 0; i < len; i++) logs[i] = log_of(1.0 + sums[i]);
+        for (int64_t i = 0; i < len; i++) {
+            const int first = labels[i] != SECOND;
+            loss += weight[i] * (logs[i] + (z[i] > 0 ? z[i] : 0.0) - (first ? z[i] : 0.0));
+            z[i] = weight[i] * ((z[i] > 0 ? 1.0 : sums[i]) / (1.0 + sums[i]) - first);
         }
-        for (int64_t c = 0; c < K; c++) sum += exp(z[c] - top);
-        const uint32_t y = labels[r];
-        loss += weight[r] * (top + log(sum) - z[y]);
-        for (int64_t c = 0; c < K; c++) {
-            const double q = weight[r] * (exp(z[c] - top) / sum - (c == (int64_t)y));
-            const double *g = f + c * p;
-            gradient[p + c] += q;
-            for (int64_t j = 0; j < p; j++) gradient[j] += q * g[j];
-        }
+        return loss;
     }
-    free(z);
+    for (int64_t i = 0; i < len; i++) {
+        double *row = z + i * K, top = -INFINITY;
+        for (int64_t c = 0; c < K; c++) top = row[c] > top ? row[c] : top;
+        for (int64_t c = 0; c < K; c++) row[c] -= top;
+        loss -= weight[i] * row[labels[i]];
+    }
+    for (int64_t i = 0; i < len * K; i++) z[i] = exp_of(z[i]);
+    for (int64_t i = 0; i < len; i++) {
+        sums[i] = 0;
+        for (int64_t c = 0; c < K; c++) sums[i] += z[i * K + c];
+    }
+    for (int64_t i = 0; i < len; i++) logs[i] = log_of(sums[i]);
+    for (int64_t i = 0; i < len; i++) {
+        const double share = weight[i] / sums[i];
+        loss += weight[i] * logs[i];
+        for (int64_t c = 0; c < K; c++) z[i * K + c] *= share;
+        z[i * K + labels[i]] -= weight[i];
+    }
     return loss;
+}
+BY_INSTRUCTION_SET(double, errors, (double *z, const uint32_t *labels, const double *weight, int64_t K, int64_t len, double *room),
+                   (z, labels, weight, K, len, room))
+
+/* The sum of products, added up in eight parts so that vector instructions can be used. */
+INLINE double product(const double *a, const double *b, int64_t n) {
+    double part[8] = {0};
+    int64_t j = 0;
+    for (; j + 8 <= n; j += 8)
+        for (int64_t k = 0; k < 8; k++) part[k] += a[j + k] * b[j + k];
+    for (; j < n; j++) part[j % 8] += a[j] * b[j];
+    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
 }
 
 /* A loss without penalty: it adds its gradient at `values` to `gradient`. */
 typedef double (*loss_function)(const void *data, const double *values, double *gradient);
 
-/* A loss with the penalty 1/2 sum strength (values - origin)^2 of its n variables, searched in the variables values * scale. */
+/* A loss with the penalty 1/2 sum strength (values - origin)^2 of its n variables. Variable j * blocks + b is number j of block b.
+   `factor` has a lower triangular matrix L (blocks, size, size) for each block, where L L' is about the second derivative; the
+   search is for the point L' values, in which the objective is about a sphere. */
 typedef struct {
     loss_function loss;
     const void *data;
-    int64_t n;
-    const double *scale, *strength, *origin;
+    int64_t blocks, size;
+    const double *strength, *origin, *factor;
 } objective;
 
-static double penalized(const objective *o, const double *point, double *values, double *gradient) {
-    for (int64_t j = 0; j < o->n; j++) {
-        values[j] = point[j] / o->scale[j];
-        gradient[j] = 0;
-    }
-    double loss = o->loss(o->data, values, gradient);
-    for (int64_t j = 0; j < o->n; j++) {
-        const double d = values[j] - o->origin[j];
-        loss += 0.5 * o->strength[j] * d * d;
-        gradient[j] = (gradient[j] + o->strength[j] * d) / o->scale[j];
-    }
-    return loss;
+/* Solves L y = x for each block. */
+INLINE void forward(const objective *o, double *x, double *room) {
+    for (int64_t b = 0; b < o->blocks; b++)
+        for (int64_t i = 0; i < o->size; i++) {
+            const double *row = o->factor + (b * o->size + i) * o->size;
+            room[i] = (x[i * o->blocks + b] - product(row, room, i)) / row[i];
+            x[i * o->blocks + b] = room[i];
+        }
 }
 
-static double dot(const double *a, const double *b, int64_t n) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
+/* Solves L' y = x for each block. */
+INLINE void backward(const objective *o, double *x, double *room) {
+    for (int64_t b = 0; b < o->blocks; b++) {
+        for (int64_t i = 0; i < o->size; i++) room[i] = x[i * o->blocks + b];
+        for (int64_t i = o->size - 1; i >= 0; i--) {
+            const double *row = o->factor + (b * o->size + i) * o->size, y = room[i] / row[i];
+            for (int64_t j = 0; j < i; j++) room[j] -= y * row[j];
+            x[i * o->blocks + b] = y;
+        }
+    }
+}
+
+INLINE double penalized(const objective *o, const double *point, double *values, double *gradient, double *room) {
+    const int64_t n = o->blocks * o->size;
+    memcpy(values, point, n * sizeof *values);
+    backward(o, values, room);
+    memset(gradient, 0, n * sizeof *gradient);
+    double loss = o->loss(o->data, values, gradient);
+    for (int64_t j = 0; j < n; j++) {
+        const double d = values[j] - o->origin[j];
+        loss += 0.5 * o->strength[j] * d * d;
+        gradient[j] += o->strength[j] * d;
+    }
+    forward(o, gradient, room);
+    return loss;
 }
 
 /* Minimizes the penalized loss by L-BFGS as `minimized` of weights.py does; `values` has the first point and gets the last one.
    Returns 0 if there is not enough memory. */
-static int minimize(const objective *o, int64_t steps, double tolerance, double *values) {
+INLINE int minimize_body(const objective *o, int64_t steps, double tolerance, double *values) {
     enum { KEEP = 10 };
-    const int64_t n = o->n;
-    double *space = malloc((2 * KEEP + 6) * n * sizeof *space), share[KEEP], product[KEEP];
+    const int64_t n = o->blocks * o->size;
+    double *space = malloc(((2 * KEEP + 5) * n + o->size) * sizeof *space), share[KEEP], products[KEEP];
     if (!space) return 0;
     double *point = space, *gradient = point + n, *direction = gradient + n, *trial = direction + n, *slope_at = trial + n;
-    double *moved = slope_at + 2 * n, *turned = moved + KEEP * n;
+    double *moved = slope_at + n, *turned = moved + KEEP * n, *room = turned + KEEP * n;
     int64_t kept = 0, next = 0;
-    for (int64_t j = 0; j < n; j++) point[j] = values[j] * o->scale[j];
-    double value = penalized(o, point, values, gradient);
+    for (int64_t b = 0; b < o->blocks; b++) /* L' values */
+        for (int64_t i = 0; i < o->size; i++) {
+            double sum = 0;
+            for (int64_t j = i; j < o->size; j++) sum += o->factor[(b * o->size + j) * o->size + i] * values[j * o->blocks + b];
+            point[i * o->blocks + b] = sum;
+        }
+    double value = penalized(o, point, values, gradient, room);
     for (int64_t step = 0; step < steps; step++) {
         memcpy(direction, gradient, n * sizeof *direction);
         for (int64_t i = 0; i < kept; i++) {
             const int64_t at = (next - 1 - i + 2 * KEEP) % KEEP;
-            share[at] = dot(moved + at * n, direction, n) / product[at];
+            share[at] = product(moved + at * n, direction, n) / products[at];
             for (int64_t j = 0; j < n; j++) direction[j] -= share[at] * turned[at * n + j];
-        }
-        if (kept) {
-            const int64_t at = (next - 1 + KEEP) % KEEP;
-            const double factor = product[at] / dot(turned + at * n, turned + at * n, n);
-            for (int64_t j = 0; j < n; j++) direction[j] *= factor;
         }
         for (int64_t i = kept - 1; i >= 0; i--) {
             const int64_t at = (next - 1 - i + 2 * KEEP) % KEEP;
-            const double change = share[at] - dot(turned + at * n, direction, n) / product[at];
+            const double change = share[at] - product(turned + at * n, direction, n) / products[at];
             for (int64_t j = 0; j < n; j++) direction[j] += change * moved[at * n + j];
         }
         for (int64_t j = 0; j < n; j++) direction[j] = -direction[j];
-        const double slope = dot(gradient, direction, n);
+        const double slope = product(gradient, direction, n);
         if (slope > -tolerance * (fabs(value) > 1 ? fabs(value) : 1)) break;
-        double length = kept ? 1.0 : 1.0 / sqrt(dot(gradient, gradient, n));
-        if (length > 1) length = 1;
-        double reached = 0;
+        double length = 1, reached = 0;
         int found = 0;
         for (int halving = 0; halving < 40; halving++, length /= 2) {
             for (int64_t j = 0; j < n; j++) trial[j] = point[j] + length * direction[j];
-            reached = penalized(o, trial, values, slope_at);
+            reached = penalized(o, trial, values, slope_at, room);
             if (reached <= value + 1e-4 * length * slope) {
                 found = 1;
                 break;
@@ -124,8 +173,8 @@ static int minimize(const objective *o, int64_t steps, double tolerance, double 
             m[j] = trial[j] - point[j];
             t[j] = slope_at[j] - gradient[j];
         }
-        product[next] = dot(m, t, n);
-        if (product[next] > 1e-12 * dot(t, t, n)) {
+        products[next] = product(m, t, n);
+        if (products[next] > 1e-12 * product(t, t, n)) {
             next = (next + 1) % KEEP;
             if (kept < KEEP) kept++;
         }
@@ -133,37 +182,130 @@ static int minimize(const objective *o, int64_t steps, double tolerance, double 
         memcpy(gradient, slope_at, n * sizeof *gradient);
         value = reached;
     }
-    for (int64_t j = 0; j < n; j++) values[j] = point[j] / o->scale[j];
+    memcpy(values, point, n * sizeof *values);
+    backward(o, values, room);
     free(space);
     return 1;
 }
+BY_INSTRUCTION_SET(int, minimize, (const objective *o, int64_t steps, double tolerance, double *values), (o, steps, tolerance, values))
 
+/* Replaces the lower triangle of a symmetric positive definite matrix by its Cholesky factor. */
+INLINE int factorize_body(double *matrix, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        double *row = matrix + i * n;
+        for (int64_t j = 0; j < i; j++) row[j] = (row[j] - product(row, matrix + j * n, j)) / matrix[j * n + j];
+        const double rest = row[i] - product(row, row, i);
+        row[i] = sqrt(rest > 1e-12 * row[i] ? rest : 1e-12 * row[i]);
+    }
+    return 1;
+}
+BY_INSTRUCTION_SET(int, factorize, (double *matrix, int64_t n), (matrix, n))
+
+/* The terms of rows (row, class, term) and the rows of a positive weight, `used`. */
 typedef struct {
     const double *terms;
     const uint32_t *labels;
     const double *weight;
     int64_t K, p, rows;
+    const int64_t *used;
+    double *room; /* of BLOCK (K + 3) numbers */
+    uint32_t *block_labels; /* of BLOCK */
 } weighted_terms;
 
-static double loss_of_terms(const void *data, const double *values, double *gradient) {
+/* values: the coefficients of the terms, then the intercepts of the classes. */
+INLINE double loss_of_terms_body(const void *data, const double *values, double *gradient) {
     const weighted_terms *t = data;
-    double loss = 0;
-    for (int64_t lo = 0; lo < t->rows; lo += 512) {
-        const int64_t hi = lo + 512 < t->rows ? lo + 512 : t->rows;
-        loss += naivete_weighted_loss(t->terms, t->labels, t->weight, t->K, t->p, values, values + t->p, lo, hi, gradient);
+    const int64_t K = t->K, p = t->p;
+    double loss = 0, *z = t->room, *weight = z + BLOCK * K;
+    for (int64_t lo = 0; lo < t->rows; lo += BLOCK) {
+        const int64_t len = lo + BLOCK < t->rows ? BLOCK : t->rows - lo;
+        for (int64_t i = 0; i < len; i++) {
+            const int64_t r = t->used[lo + i];
+            for (int64_t c = 0; c < K; c++) z[i * K + c] = values[p + c] + product(t->terms + (r * K + c) * p, values, p);
+            weight[i] = t->weight[r];
+            t->block_labels[i] = t->labels[r];
+        }
+        loss += errors(z, t->block_labels, weight, K, len, weight + BLOCK);
+        for (int64_t i = 0; i < len; i++)
+            for (int64_t c = 0; c < K; c++) {
+                const double q = z[i * K + c], *f = t->terms + (t->used[lo + i] * K + c) * p;
+                gradient[p + c] += q;
+                for (int64_t j = 0; j < p; j++) gradient[j] += q * f[j];
+            }
     }
     return loss;
 }
+BY_INSTRUCTION_SET(double, loss_of_terms, (const void *data, const double *values, double *gradient), (data, values, gradient))
 
-/* Writes the coefficients of the terms and the intercepts of the classes that minimize the penalized loss. Returns 0 if there is
-   not enough memory. */
+/* Adds the second derivative of the loss at `values`, estimated from at most `most` of the rows, to the lower triangle of a matrix;
+   `one` has room for K (p + K) numbers. */
+INLINE int add_curvature_body(const weighted_terms *t, const double *values, int64_t most, double *one, double *matrix) {
+    const int64_t K = t->K, p = t->p, n = p + K, step = t->rows / most + 1;
+    double all = 0, some = 0, *z = t->room;
+    for (int64_t i = 0; i < t->rows; i++) all += t->weight[t->used[i]];
+    for (int64_t i = 0; i < t->rows; i += step) some += t->weight[t->used[i]];
+    for (int64_t i = 0; i < t->rows; i += step) {
+        const int64_t r = t->used[i];
+        const double scale = t->weight[r] * (all / some);
+        const uint32_t label = K == 1 ? SECOND : 0;
+        const double unit = 1.0;
+        for (int64_t c = 0; c < K; c++) z[c] = values[p + c] + product(t->terms + (r * K + c) * p, values, p);
+        errors(z, &label, &unit, K, 1, z + K);
+        if (K > 1) z[0] += 1.0; /* the probabilities */
+        for (int64_t j = 0; j < n; j++) one[j] = 0; /* the mean of the terms and intercepts over the classes */
+        for (int64_t c = 0; c < K; c++) {
+            for (int64_t j = 0; j < p; j++) one[j] += z[c] * t->terms[(r * K + c) * p + j];
+            one[p + c] = z[c];
+        }
+        for (int64_t c = 0; c < K + (K == 1); c++) {
+            const double q = scale * (c < K ? z[c] : 1 - z[0]);
+            double *x = one + n;
+            for (int64_t j = 0; j < n; j++) x[j] = -one[j];
+            if (c < K) {
+                for (int64_t j = 0; j < p; j++) x[j] += t->terms[(r * K + c) * p + j];
+                x[p + c] += 1;
+            }
+            for (int64_t j = 0; j < n; j++) {
+                const double y = q * x[j];
+                double *row = matrix + j * n;
+                for (int64_t k = 0; k <= j; k++) row[k] += y * x[k];
+            }
+        }
+    }
+    return 1;
+}
+BY_INSTRUCTION_SET(int, add_curvature, (const weighted_terms *t, const double *values, int64_t most, double *one, double *matrix),
+                   (t, values, most, one, matrix))
+
+/* Writes the coefficients of the terms and the intercepts of the classes that minimize the penalized loss; rows of weight 0 are not
+   used. With a single class there is a second one, the label SECOND, whose scores are 0. Returns 0 if there is not enough memory. */
 API int naivete_fit_weights(const double *terms, const uint32_t *labels, const double *weight, int64_t K, int64_t p, int64_t rows,
-                            const double *scale, const double *strength, const double *origin, int64_t steps, double tolerance,
+                            const double *strength, const double *origin, int64_t most, int64_t steps, double tolerance,
                             double *values) {
-    const weighted_terms data = {terms, labels, weight, K, p, rows};
-    const objective o = {loss_of_terms, &data, p + K, scale, strength, origin};
-    memcpy(values, origin, (p + K) * sizeof *values);
-    return minimize(&o, steps, tolerance, values);
+    const int64_t n = p + K;
+    int64_t *used = malloc((rows + 1) * sizeof *used), many = 0;
+    uint32_t *block_labels = malloc(BLOCK * sizeof *block_labels);
+    double *space = malloc((n * n + 2 * n + BLOCK * (K + 3)) * sizeof *space);
+    int status = used && block_labels && space;
+    if (status) {
+        for (int64_t r = 0; r < rows; r++) {
+            used[many] = r;
+            many += weight[r] > 0;
+        }
+        double *factor = space, *one = factor + n * n;
+        const weighted_terms data = {terms, labels, weight, K, p, many, used, one + 2 * n, block_labels};
+        const objective o = {loss_of_terms, &data, 1, n, strength, origin, factor};
+        memset(factor, 0, n * n * sizeof *factor);
+        for (int64_t j = 0; j < n; j++) factor[j * n + j] = strength[j];
+        add_curvature(&data, origin, most, one, factor);
+        factorize(factor, n);
+        memcpy(values, origin, n * sizeof *values);
+        status = minimize(&o, steps, tolerance, values);
+    }
+    free(used);
+    free(block_labels);
+    free(space);
+    return status;
 }
 
 /* Rows of a matrix of p columns: each is `base` plus the entries start[r] .. start[r + 1]. */
@@ -174,15 +316,15 @@ typedef struct {
     const uint32_t *labels;
     const double *weight;
     int64_t K, p, rows;
-    double *room; /* of 3 K numbers */
+    double *room;           /* of BLOCK (K + 3) + 2 K numbers */
+    int64_t *block_rows;    /* of BLOCK */
+    uint32_t *block_labels; /* of BLOCK */
 } linear_rows;
 
-/* values: (column, class), then the intercepts. With a single class there is a second one, the label UINT32_MAX, whose scores
-   are 0. */
-static double loss_of_rows(const void *data, const double *values, double *gradient) {
-    const linear_rows *t = data;
-    const int64_t K = t->K, p = t->p;
-    double loss = 0, *offset = t->room, *z = offset + K, *total = z + K;
+/* values: (column, class), then the intercepts. Inline, so that it is compiled for a known number of classes K too. */
+INLINE double loss_of_rows_body(const linear_rows *t, int64_t K, const double *values, double *gradient) {
+    const int64_t p = t->p;
+    double loss = 0, *offset = t->room, *total = offset + K, *z = total + K, *weight = z + BLOCK * K;
     for (int64_t c = 0; c < K; c++) {
         offset[c] = values[p * K + c];
         total[c] = 0;
@@ -190,29 +332,29 @@ static double loss_of_rows(const void *data, const double *values, double *gradi
     for (int64_t j = 0; j < p; j++)
         if (t->base[j] != 0)
             for (int64_t c = 0; c < K; c++) offset[c] += t->base[j] * values[j * K + c];
-    for (int64_t r = 0; r < t->rows; r++) {
-        if (t->weight[r] == 0) continue;
-        for (int64_t c = 0; c < K; c++) z[c] = offset[c];
-        for (int64_t e = t->start[r]; e < t->start[r + 1]; e++) {
-            const double x = t->value[e], *v = values + t->column[e] * K;
-            for (int64_t c = 0; c < K; c++) z[c] += x * v[c];
-        }
-        const uint32_t y = t->labels[r];
-        double top = K == 1 ? 0 : -INFINITY;
-        for (int64_t c = 0; c < K; c++)
-            if (z[c] > top) top = z[c];
-        double sum = K == 1 ? exp(-top) : 0;
-        loss += t->weight[r] * (top - (y == UINT32_MAX ? 0 : z[y]));
-        for (int64_t c = 0; c < K; c++) sum += z[c] = exp(z[c] - top);
-        loss += t->weight[r] * log(sum);
-        for (int64_t c = 0; c < K; c++) {
-            z[c] = t->weight[r] * (z[c] / sum - (c == (int64_t)y));
-            total[c] += z[c];
-        }
-        for (int64_t e = t->start[r]; e < t->start[r + 1]; e++) {
-            const double x = t->value[e];
-            double *g = gradient + t->column[e] * K;
-            for (int64_t c = 0; c < K; c++) g[c] += x * z[c];
+    for (int64_t r = 0; r < t->rows;) {
+        int64_t len = 0;
+        for (; r < t->rows && len < BLOCK; r++)
+            if (t->weight[r] > 0) {
+                double *scores = z + len * K;
+                memcpy(scores, offset, K * sizeof *scores);
+                for (int64_t e = t->start[r]; e < t->start[r + 1]; e++) {
+                    const double x = t->value[e], *v = values + t->column[e] * K;
+                    for (int64_t c = 0; c < K; c++) scores[c] += x * v[c];
+                }
+                t->block_rows[len] = r;
+                t->block_labels[len] = t->labels[r];
+                weight[len++] = t->weight[r];
+            }
+        loss += errors(z, t->block_labels, weight, K, len, weight + BLOCK);
+        for (int64_t i = 0; i < len; i++) {
+            const double *q = z + i * K;
+            for (int64_t c = 0; c < K; c++) total[c] += q[c];
+            for (int64_t e = t->start[t->block_rows[i]]; e < t->start[t->block_rows[i] + 1]; e++) {
+                const double x = t->value[e];
+                double *g = gradient + t->column[e] * K;
+                for (int64_t c = 0; c < K; c++) g[c] += x * q[c];
+            }
         }
     }
     for (int64_t j = 0; j < p; j++)
@@ -222,62 +364,136 @@ static double loss_of_rows(const void *data, const double *values, double *gradi
     return loss;
 }
 
-/* Improves `values`, the weights (column, class) and the intercepts, until the penalized loss of the rows is smallest. Returns 0
-   if there is not enough memory. */
+static double loss_of_rows(const void *data, const double *values, double *gradient) {
+    const linear_rows *t = data;
+    return t->K == 1 ? loss_of_rows_body(t, 1, values, gradient) : loss_of_rows_body(t, t->K, values, gradient);
+}
+
+/* Writes about X'WX (column + 1, column + 1) of a matrix with a last column of ones, from at most `most` of its rows. Returns 0 if
+   there is not enough memory. */
+API int naivete_gram_of_rows(const int64_t *start, const uint32_t *column, const double *value, const double *base,
+                             const double *weight, int64_t p, int64_t rows, int64_t most, double *gram) {
+    const int64_t n = p + 1, step = rows / most + 1;
+    double *sum = calloc(n, sizeof *sum), all = 0, some = 0;
+    if (!sum) return 0;
+    memset(gram, 0, n * n * sizeof *gram);
+    for (int64_t r = 0; r < rows; r++) all += weight[r];
+    for (int64_t r = 0; r < rows; r += step) {
+        some += weight[r];
+        for (int64_t e = start[r]; e < start[r + 1]; e++) {
+            const double x = weight[r] * value[e];
+            sum[column[e]] += x;
+            for (int64_t f = start[r]; f < start[r + 1]; f++) gram[(int64_t)column[e] * n + column[f]] += x * value[f];
+        }
+    }
+    for (int64_t i = 0; i < n; i++) /* rows are base + entries, and the base of the last column is 1 */
+        for (int64_t j = 0; j < n; j++) {
+            const double a = i < p ? base[i] : 1.0, b = j < p ? base[j] : 1.0;
+            gram[i * n + j] = some > 0 ? (gram[i * n + j] + a * sum[j] + b * sum[i] + some * a * b) * (all / some) : 0.0;
+        }
+    free(sum);
+    return 1;
+}
+
+/* Replaces the lower triangles of symmetric positive definite matrices (matrix, n, n) by their Cholesky factors. */
+API void naivete_factorize(double *matrices, int64_t count, int64_t n) {
+    for (int64_t i = 0; i < count; i++) factorize(matrices + i * n * n, n);
+}
+
+/* Improves `values`, the weights (column, class) and the intercepts, until the penalized loss of the rows is smallest; rows of weight
+   0 are not used. With a single class there is a second one, the label SECOND, whose scores are 0. `factor` has the Cholesky
+   factors of the second derivatives by the values of each class (class, column + 1, column + 1), or (dense = 0) the roots of those
+   by each value. Returns 0 if there is not enough memory. */
 API int naivete_fit_linear(const int64_t *start, const uint32_t *column, const double *value, const double *base,
-                           const uint32_t *labels, const double *weight, int64_t K, int64_t p, int64_t rows, const double *scale,
-                           const double *strength, const double *origin, int64_t steps, double tolerance, double *values) {
-    double *room = malloc(3 * K * sizeof *room);
-    if (!room) return 0;
-    const linear_rows data = {start, column, value, base, labels, weight, K, p, rows, room};
-    const objective o = {loss_of_rows, &data, (p + 1) * K, scale, strength, origin};
-    const int status = minimize(&o, steps, tolerance, values);
+                           const uint32_t *labels, const double *weight, int64_t K, int64_t p, int64_t rows, const double *strength,
+                           const double *origin, const double *factor, int dense, int64_t steps, double tolerance, double *values) {
+    const int64_t n = p + 1;
+    double *room = malloc((BLOCK * (K + 3) + 2 * K) * sizeof *room);
+    int64_t *block_rows = malloc(BLOCK * sizeof *block_rows);
+    uint32_t *block_labels = malloc(BLOCK * sizeof *block_labels);
+    int status = room && block_rows && block_labels;
+    if (status) {
+        const linear_rows data = {start, column, value, base, labels, weight, K, p, rows, room, block_rows, block_labels};
+        const objective o = {loss_of_rows, &data, dense ? K : n * K, dense ? n : 1, strength, origin, factor};
+        status = minimize(&o, steps, tolerance, values);
+    }
     free(room);
+    free(block_rows);
+    free(block_labels);
     return status;
 }
 
-/* The loss of the log-probabilities logs[r * row + c * step], multiplied by a factor, its slope and its curvature. `z` has room for
-   K numbers. */
-static double loss_at(const double *logs, int64_t row, int64_t step, const uint32_t *labels, const double *weight, int64_t K,
-                      int64_t rows, double factor, double *z, double *slope, double *curvature) {
-    double loss = 0;
+/* Log-probabilities of the classes of some rows, minus that of the label: the other classes of each row side by side. */
+typedef struct {
+    const double *others; /* (row, other) */
+    const double *weight;
+    int64_t many, rows;   /* other classes of each row, rows */
+    double *room;         /* of BLOCK (many + 3) numbers */
+} differences;
+
+/* The loss of the log-probabilities multiplied by a factor, its slope and its curvature. */
+INLINE double loss_at_body(const differences *t, double factor, double *slope, double *curvature) {
+    const int64_t many = t->many;
+    double loss = 0, *z = t->room, *top = z + BLOCK * many, *sum = top + BLOCK, *rest = sum + BLOCK;
     *slope = *curvature = 0;
-    for (int64_t r = 0; r < rows; r++) {
-        const double *f = logs + r * row;
-        double top = -INFINITY, sum = 0, mean = 0, spread = 0;
-        for (int64_t c = 0; c < K; c++)
-            if (factor * f[c * step] > top) top = factor * f[c * step];
-        for (int64_t c = 0; c < K; c++) sum += z[c] = exp(factor * f[c * step] - top);
-        for (int64_t c = 0; c < K; c++) mean += z[c] / sum * f[c * step];
-        for (int64_t c = 0; c < K; c++) spread += z[c] / sum * (f[c * step] - mean) * (f[c * step] - mean);
-        const double own = f[labels[r] * step];
-        loss += weight[r] * (log(sum) + top - factor * own);
-        *slope += weight[r] * (mean - own);
-        *curvature += weight[r] * spread;
+    for (int64_t lo = 0; lo < t->rows; lo += BLOCK) {
+        const int64_t len = lo + BLOCK < t->rows ? BLOCK : t->rows - lo;
+        const double *u = t->others + lo * many, *weight = t->weight + lo;
+        for (int64_t i = 0; i < len; i++) top[i] = 0;
+        for (int64_t i = 0; i < len; i++)
+            for (int64_t c = 0; c < many; c++) top[i] = factor * u[i * many + c] > top[i] ? factor * u[i * many + c] : top[i];
+        for (int64_t i = 0; i < len; i++)
+            for (int64_t c = 0; c < many; c++) z[i * many + c] = factor * u[i * many + c] - top[i];
+        for (int64_t i = 0; i < len * many; i++) z[i] = exp_of(z[i]);
+        for (int64_t i = 0; i < len; i++) sum[i] = exp_of(-top[i]);
+        for (int64_t i = 0; i < len; i++)
+            for (int64_t c = 0; c < many; c++) sum[i] += z[i * many + c];
+        for (int64_t i = 0; i < len; i++) rest[i] = log_of(sum[i]);
+        for (int64_t i = 0; i < len; i++) {
+            double mean = 0, square = 0;
+            for (int64_t c = 0; c < many; c++) {
+                const double share = z[i * many + c] * u[i * many + c];
+                mean += share;
+                square += share * u[i * many + c];
+            }
+            mean /= sum[i];
+            loss += weight[i] * (rest[i] + top[i]);
+            *slope += weight[i] * mean;
+            *curvature += weight[i] * (square / sum[i] - mean * mean);
+        }
     }
     return loss;
 }
+BY_INSTRUCTION_SET(double, loss_at, (const differences *t, double factor, double *slope, double *curvature),
+                   (t, factor, slope, curvature))
 
-/* Finds the factor from low to high that minimizes the loss plus 1/2 strength (factor - 1)^2 as `temperature` of weights.py does.
-   Returns the minimum, and NaN if there is not enough memory. */
+/* Finds the factor from low to high that minimizes the loss of the log-probabilities logs[r * row + c * step] plus
+   1/2 strength (factor - 1)^2 as `temperature` of weights.py does. Returns the minimum, and NaN if there is not enough memory. */
 API double naivete_temperature(const double *logs, int64_t row, int64_t step, const uint32_t *labels, const double *weight, int64_t K,
-                               int64_t rows, double strength, double low, double high, double *factor) {
-    double slope, curvature, *z = malloc(K * sizeof *z);
-    if (!z) return NAN;
-    double at = 1;
+                               int64_t rows, double strength, double low, double high, double tolerance, double *factor) {
+    const int64_t many = K - 1;
+    double slope, curvature, *space = malloc((rows * many + BLOCK * (many + 3)) * sizeof *space), at = 1;
+    if (!space) return NAN;
+    const differences data = {space, weight, many, rows, space + rows * many};
+    for (int64_t r = 0; r < rows; r++) {
+        const double own = logs[r * row + labels[r] * step];
+        double *u = space + r * many;
+        for (int64_t c = 0; c < K; c++)
+            if (c != labels[r]) *u++ = logs[r * row + c * step] - own;
+    }
     for (int i = 0; i < 40; i++) {
-        loss_at(logs, row, step, labels, weight, K, rows, at, z, &slope, &curvature);
+        loss_at(&data, at, &slope, &curvature);
         slope += strength * (at - 1);
         curvature += strength;
         if (slope > 0) high = at;
         else low = at;
         const double newton = curvature > 0 ? at - slope / curvature : low;
         const double next = low < newton && newton < high ? newton : (low + high) / 2;
-        if (fabs(next - at) < 1e-9 * at) break;
+        if (fabs(next - at) < tolerance * at) break;
         at = next;
     }
     *factor = at;
-    const double loss = loss_at(logs, row, step, labels, weight, K, rows, at, z, &slope, &curvature);
-    free(z);
+    const double loss = loss_at(&data, at, &slope, &curvature);
+    free(space);
     return loss + 0.5 * strength * (at - 1) * (at - 1);
 }

@@ -42,6 +42,7 @@ def spectrum_terms(
     codes: Codes,
     left_out: LeftOut | None = None,
     grown_on: Sequence[Sequence[Bools]] = (),
+    scores: Sequence[Numbers] = (),
 ) -> Numbers:
     """Return the terms of each row, in the order of `Spectrum`.  # (row, class, term)
 
@@ -51,6 +52,7 @@ def spectrum_terms(
     codes : one column for each feature.
     left_out : the class and weight of each row that is left out of all counts; by default nothing is.
     grown_on : for each tree of each group the rows on which it was grown; its posteriors of these rows are not used.
+    scores : the linear scores, and those of the boosted trees if there are any, where those of the model shall not be used.
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
     slices = spectrum.slices
@@ -73,10 +75,11 @@ def spectrum_terms(
             result[:, :, column : column + len(DEPTHS_OF_TREES)] = np.moveaxis(logs, 1, 2)
             result[:, :, column + len(DEPTHS_OF_TREES)] = np.log(posterior)
             column += len(DEPTHS_OF_TREES) + 1
-    scores = spectrum.linear.scores([codes[x] for x in spectrum.informative], rows)
-    result[:, :, slices.linear.start] = log_normalized(scores)
-    if spectrum.boosted is not None:
-        result[:, :, slices.boosted.start] = log_normalized(spectrum.boosted.scores(codes, states, rows))
+    if not scores:
+        scores = [spectrum.linear.scores([codes[x] for x in spectrum.informative], rows)]
+        scores += [] if spectrum.boosted is None else [spectrum.boosted.scores(codes, states, rows)]
+    for column, values in zip((slices.linear.start, slices.boosted.start), scores, strict=False):
+        result[:, :, column] = log_normalized(values)
     return result
 
 

@@ -15,7 +15,8 @@ from scipy.special import ndtri
 
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.linear import SECOND, LinearRows, fit_linear
+from naivete._kernels.linear import LinearRows, fit_linear, gram
+from naivete._kernels.weights import SECOND
 from naivete.cases.sample import Sample
 from naivete.learners.folds import Folds
 from naivete.network.spectrum import Linear
@@ -25,8 +26,10 @@ __all__ = ["cross_fitted_linear"]
 
 PENALTY = 1.0
 """The penalty of a squared weight, as the default of scikit-learn's `LogisticRegression`."""
-STEPS = 30
+STEPS = 15
 """Of L-BFGS: further ones change the loss of other cases little."""
+WIDE = 400
+"""With so many columns or more their products are not computed for the search of the weights."""
 LEAST_SHARE = 1e-4
 """The share of cases below the middle of an interval is limited to at least this and at most 1 minus this."""
 
@@ -148,11 +151,35 @@ class _Design:
             labels, strength, intercepts = np.where(labels == 1, 0, SECOND).astype(np.uint32), PENALTY / 2, logs[1:] - logs[:1]
         origin = np.zeros((len(rows.base) + 1, len(intercepts)))
         origin[-1] = intercepts
-        row = np.repeat(np.arange(len(labels)), np.diff(rows.start))
-        squares = np.bincount(rows.column, weight[row] * rows.value**2, len(rows.base))
         strengths = np.full(origin.shape, strength)
-        scale = np.sqrt(0.1 * np.append(squares, weight.sum())[:, None] + strengths)
-        return fit_linear(rows, labels, weight, scale, strengths, origin, origin if first is None else first, STEPS)
+        share = np.exp(logs - logs.max())
+        share /= share.sum()
+        curvatures = self.curvatures(share[-origin.shape[1] :], strength, float(weight.sum()))
+        return fit_linear(rows, labels, weight, strengths, origin, origin if first is None else first, STEPS, curvatures)
+
+    @cached_property
+    def gram(self) -> Numbers:
+        """About X'X / n of the matrix with a last column of ones, or the squares of its columns where it has many columns."""
+        rows, weight = self.rows, self.sample.weight
+        total = max(float(weight.sum()), 1e-300)
+        if len(rows.base) < WIDE:
+            return gram(rows, weight) / total
+        row = np.repeat(np.arange(len(weight)), np.diff(rows.start))
+        return np.append(np.bincount(rows.column, weight[row] * rows.value**2, len(rows.base)) / total, 1.0)
+
+    def curvatures(self, share: Numbers, strength: float, total: float) -> Numbers:
+        """Return the second derivatives of the penalized loss where all columns have the weight zero; see `fit_linear`.
+
+        Parameters
+        ----------
+        share : the share of the cases in each class that has weights.
+        strength : of the penalty.
+        total : the weight of the cases.
+        """
+        scale = share * (1 - share) * total
+        if self.gram.ndim == 1:
+            return np.outer(self.gram, scale) + strength
+        return scale[:, None, None] * self.gram + strength * np.eye(len(self.gram))
 
     def linear(self, values: Numbers) -> Linear:
         """Return the tables of the weights of columns; a single column of weights is the difference of two classes."""

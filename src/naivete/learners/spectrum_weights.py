@@ -60,24 +60,21 @@ def weighted_spectrum(
     Each row is left out of its own counts; trees and linear scores are those that were learned without its fold. Boosted trees
     are learned from `cases`; `sample`, the first of these, and its folds are used for all else.
     """
-    linear, scores = cross_fitted_linear(result.variables, result.informative, sample, folds)
-    result = replace(result, linear=linear)
-    boosted_scores = None
+    linear, linear_scores = cross_fitted_linear(result.variables, result.informative, sample, folds)
+    result, scores = replace(result, linear=linear), [linear_scores]
     if result.members and boosting:
         draw = np.random.default_rng([seed, 1])
         setting = Boosting(boosting)
         boosted, scores_of_cases = cross_fitted_boosting(
             result.variables, result.informative, cases, folds_of(cases, folds.share.shape[1]), setting, draw
         )
-        result, boosted_scores = replace(result, boosted=boosted), scores_of_cases[: len(folds.case)]
+        result = replace(result, boosted=boosted)
+        scores.append(scores_of_cases[: len(folds.case)])
     slices, labels, weight = result.slices, sample.labels[folds.case], folds.weight
     codes = tuple(column[folds.case] for column in sample.codes)
-    terms = spectrum_terms(result, codes, LeftOut(labels, sample.left_out[folds.case]), grown_on)
+    terms = spectrum_terms(result, codes, LeftOut(labels, sample.left_out[folds.case]), grown_on, scores)
     if _cuts_depend_on_the_sample(result, columns, sample):
         _hold_out_cuts(terms, result, sample, folds)
-    terms[:, :, slices.linear.start] = log_normalized(scores)
-    if boosted_scores is not None:
-        terms[:, :, slices.boosted.start] = log_normalized(boosted_scores)
     number, own = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
     penalties = np.full(number, PENALTY)
     penalties[slices.features] = FEATURE_PENALTY

@@ -21,8 +21,7 @@ def fitted_weights(
 ) -> tuple[Numbers, Numbers]:
     """Return the coefficients w and intercepts b that minimize the penalized loss of the logits sum_j w_j F_j(c) + b_c.
 
-    The loss is -sum log P(label) + 1/2 sum r_j (w_j - w0_j)^2 + 1/2 |b|^2. The variables are scaled, without which the search
-    (L-BFGS) stops too early.
+    The loss is -sum log P(label) + 1/2 sum r_j (w_j - w0_j)^2 + 1/2 |b|^2.
 
     Parameters
     ----------
@@ -36,9 +35,7 @@ def fitted_weights(
     terms = np.ascontiguousarray(terms)
     strength = np.append(penalties, np.ones(classes))
     origin = np.append(start, np.zeros(classes))
-    squares = np.append(np.einsum("rct,rct,r->t", terms, terms, weight), np.full(classes, weight.sum()))
-    scale = np.sqrt(0.1 * squares + strength)
-    values = fit_weights(terms, labels, weight, scale, strength, origin, steps)
+    values = fit_weights(terms, labels, weight, strength, origin, steps)
     return values[:count], values[count:]
 
 
