@@ -14,6 +14,7 @@ from scipy.special import log_softmax
 
 from naivete import _kernels
 from naivete._kernels.contexts import (
+    BinnedColumns,
     ContextEstimate,
     ContextFamily,
     FamilyRecords,
@@ -61,9 +62,9 @@ def tree_of(
     codes: Sequence[NDArray[Any]], bins: Any, members: Sequence[int], labels: Any, weight: Any, classes: int, least: float
 ) -> Any:
     """The tree of contexts of members (parents, then x) from rows."""
-    columns = [codes[v] for v in members] + [labels]
+    columns = BinnedColumns([*codes, labels], [*bins, np.arange(classes + 1, dtype=np.uint32)])
     cards = [int(bins[v][-1]) + 1 for v in members] + [classes]
-    keys = context_keys(columns, [*(bins[v] for v in members), np.arange(classes + 1, dtype=np.uint32)], cards)
+    keys = context_keys(columns, [*members, len(codes)], cards)
     distinct, which = np.unique(keys, return_inverse=True)
     return context_tree(distinct, np.bincount(which, weight, len(distinct)), cards, least)
 
@@ -139,7 +140,7 @@ def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
         with _kernels.use(tier):  # type: ignore[arg-type]
             trees = [f.tree for f in families_of(t)]
             values = fit_weights(terms, t["labels"], t["weight"], strength, origin, 100)
-            counts = counted_contexts(t["codes"], t["bins"], cards)
+            counts = counted_contexts(BinnedColumns(t["codes"], t["bins"]), range(len(cards)), cards)
             results.append((trees, values, counts))
     one, two = results
     for a, b in zip(one[0], two[0], strict=True):

@@ -72,12 +72,14 @@ class ContextTree:
     sizes : the number of contexts, of class entries and of cells at each depth.  # (depth, 3)
     pool : the arrays of all levels one after another, as `naivete_place_contexts` of contexts.c lays them out.
     struct : the addresses of all arrays, as in the C struct `level`; a tree is never copied to another process.
+    margin : the weight of each bin of x.
     """
 
     cards: tuple[int, ...]
     sizes: Integers
     pool: NDArray[np.uint8]
     struct: Integers
+    margin: Numbers
 
     @property
     def depth(self) -> int:
@@ -165,10 +167,11 @@ def binned(codes: Codes, bins: Bins) -> list[NDArray[np.uint32]]:
 
 def packed_tree(cards: tuple[int, ...], levels: Sequence[Level]) -> ContextTree:
     """Return the tree with these levels."""
+    margin = np.bincount(levels[0].cells["code"], levels[0].cells["weight"], cards[-2]).astype(np.float64)
     sizes = np.array([(len(level.codes), len(level.classes), len(level.cells)) for level in levels], np.int64)
     places = [*_offsets(sizes)]
     last = -(-16 * int(sizes[-1][2]) // 16) * 16
     pool = np.zeros(places[-1] + last, np.uint8)
     for place, array in zip(places, (array for level in levels for array in level), strict=True):
         pool[place : place + array.nbytes] = np.ascontiguousarray(array).view(np.uint8)
-    return ContextTree(cards, sizes, pool, np.array(places).reshape(-1, len(_TYPES)) + address(pool))
+    return ContextTree(cards, sizes, pool, np.array(places).reshape(-1, len(_TYPES)) + address(pool), margin)

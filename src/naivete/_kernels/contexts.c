@@ -104,11 +104,49 @@ static int64_t combine(entry *cells, int64_t n) {
     return m + 1;
 }
 
+/* Bytes of an array in a pool, so that the next one is aligned. */
+INLINE int64_t padded(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+/* Lays out the arrays of depth + 1 levels in a pool, those of level d with room for the given numbers of contexts, class entries
+   and cells (sizes[3 d], ...); copies what `from` holds, unless it is NULL. Returns the number of bytes; with pool = NULL nothing
+   is written. */
+API int64_t naivete_place_contexts(const level *from, const int64_t *sizes, int64_t depth, uint8_t *pool, level *to) {
+    int64_t used = 0;
+    for (int64_t d = 0; d <= depth; d++) {
+        const int64_t m = sizes[3 * d];
+        const int64_t bytes[7] = {m * 4, (m + 1) * 8, m * 8, (m + 1) * 8, sizes[3 * d + 1] * 16, (m + 1) * 8, sizes[3 * d + 2] * 16};
+        for (int64_t i = 0; i < 7; i++) {
+            if (pool) {
+                uint8_t *target = pool + used;
+                if (from && !(i == 1 && d == depth)) memcpy(target, ((void *const *)(from + d))[i], bytes[i]);
+                else if (from) memset(target, 0, bytes[i]);
+                ((void **)(to + d))[i] = target;
+            }
+            used += padded(bytes[i]);
+        }
+    }
+    return used;
+}
+
+/* Writes the most contexts, class entries and cells of each level that n keys can have; returns the bytes of such levels. */
+API int64_t naivete_contexts_room(int64_t n, const int64_t *cards, int64_t depth, int64_t *room) {
+    int64_t space = 1; /* the contexts of a level, at most n + 1 */
+    for (int64_t d = 0; d <= depth; d++) {
+        const int64_t contexts = space < n ? space : n, classes = contexts * cards[depth + 1];
+        room[3 * d] = depth ? n : 1; /* the first places of the next level are written for all contexts */
+        room[3 * d + 1] = classes < n ? classes : n;
+        room[3 * d + 2] = n;
+        space = space * cards[d] < n + 1 ? space * cards[d] : n + 1;
+    }
+    return naivete_place_contexts(NULL, room, depth, NULL, NULL);
+}
+
 /* Builds the levels 0..depth from distinct sorted keys over (p1, ..., p_depth, x, class). Contexts of less weight than `least`
-   are left out, except the empty one. `sizes` receives contexts, class entries and cells of each level. The arrays of every level
-   have room for n entries, and one more for those that have an end. Returns 0 if there is not enough memory. */
+   are left out, except the empty one. `sizes` receives contexts, class entries and cells of each level, `margin` the weight of each
+   code of x. The levels are laid out in a pool that has `room` for them. Returns 0 if there is not enough memory. */
 API int naivete_contexts(const uint64_t *keys, const double *counts, int64_t n, const int64_t *cards, int64_t depth, double least,
-                         level *levels, int64_t *sizes) {
+                         const int64_t *room, uint8_t *pool, level *levels, int64_t *sizes, double *margin) {
+    naivete_place_contexts(NULL, room, depth, pool, levels);
     const uint64_t K = cards[depth + 1], X = cards[depth];
     entry *cells = malloc((n + 1) * sizeof *cells);
     int64_t *starts = malloc((n + 2) * sizeof *starts);   /* first cell of each context of the present level, unpruned */
@@ -220,6 +258,8 @@ API int naivete_contexts(const uint64_t *keys, const double *counts, int64_t n, 
             u->children[w] = seen;
         }
     }
+    memset(margin, 0, X * sizeof *margin);
+    for (int64_t i = 0; i < sizes[2]; i++) margin[levels->cells[i].x] += levels->cells[i].n;
 done:
     free(cells);
     free(starts);
@@ -229,30 +269,6 @@ done:
     free(kinds);
     free(dense);
     return ok;
-}
-
-/* Bytes of an array in a pool, so that the next one is aligned. */
-INLINE int64_t padded(int64_t bytes) { return (bytes + 15) / 16 * 16; }
-
-/* Lays out the arrays of depth + 1 levels in a pool, those of level d with room for the given numbers of contexts, class entries
-   and cells (sizes[3 d], ...); copies what `from` holds, unless it is NULL. Returns the number of bytes; with pool = NULL nothing
-   is written. */
-API int64_t naivete_place_contexts(const level *from, const int64_t *sizes, int64_t depth, uint8_t *pool, level *to) {
-    int64_t used = 0;
-    for (int64_t d = 0; d <= depth; d++) {
-        const int64_t m = sizes[3 * d];
-        const int64_t bytes[7] = {m * 4, (m + 1) * 8, m * 8, (m + 1) * 8, sizes[3 * d + 1] * 16, (m + 1) * 8, sizes[3 * d + 2] * 16};
-        for (int64_t i = 0; i < 7; i++) {
-            if (pool) {
-                uint8_t *target = pool + used;
-                if (from && !(i == 1 && d == depth)) memcpy(target, ((void *const *)(from + d))[i], bytes[i]);
-                else if (from) memset(target, 0, bytes[i]);
-                ((void **)(to + d))[i] = target;
-            }
-            used += padded(bytes[i]);
-        }
-    }
-    return used;
 }
 
 /* Multiplies and keeps the exponent apart, so that nothing underflows. */

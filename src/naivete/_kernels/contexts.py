@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
 
 __all__ = [
+    "BinnedColumns",
     "Bins",
     "ContextEstimate",
     "ContextFamily",
@@ -66,29 +68,47 @@ class FamilyRecords:
             self.kept_alive.append((members, margin))
 
 
-def _columns(codes: Codes, bins: Bins) -> tuple[list[Any], Any]:
-    """Return the addresses of columns, look-up tables and their lengths, and what has to be kept alive meanwhile."""
-    columns, arrays = columns_struct(codes)
-    tables = [np.ascontiguousarray(table, np.uint32) for table in bins]
-    pointers, states = np.array([address(t) for t in tables], np.int64), np.array([len(t) - 1 for t in tables], np.int64)
-    return [address(columns), address(pointers), address(states)], (columns, arrays, tables, pointers, states)
+class BinnedColumns:
+    """Columns of codes with their bins, prepared for many calls of compiled code, each with some of them.
+
+    Parameters
+    ----------
+    codes, bins : the columns and their bins.
+    """
+
+    def __init__(self, codes: Codes, bins: Bins) -> None:
+        self.codes, self.bins = codes, bins
+
+    @cached_property
+    def _prepared(self) -> tuple[Any, ...]:
+        columns, arrays = columns_struct(self.codes)
+        tables = [np.ascontiguousarray(table, np.uint32) for table in self.bins]
+        pointers, states = np.array([address(t) for t in tables], np.int64), np.array([len(t) - 1 for t in tables], np.int64)
+        return columns, pointers, states, arrays, tables
+
+    def structs(self, members: Sequence[int] | None = None) -> tuple[list[int], Any]:
+        """Return the addresses of the structs, look-up tables and their lengths, and what has to be kept alive meanwhile."""
+        arrays = [array if members is None else array.take(members, axis=0) for array in self._prepared[:3]]
+        return [address(array) for array in arrays], (arrays, self)
 
 
-def context_keys(codes: Codes, bins: Bins, cards: Sequence[int]) -> NDArray[np.uint64]:
-    """Return the position of each row in a table whose axes are the binned columns, the last varying fastest.
+def context_keys(columns: BinnedColumns, members: Sequence[int], cards: Sequence[int]) -> NDArray[np.uint64]:
+    """Return the position of each row in a table whose axes are some binned columns, the last varying fastest.
 
-    >>> context_keys([np.array([1, 0, 255], np.uint8)] * 2, [np.array([0, 1, 2], np.uint32)] * 2, (3, 3)).tolist()
+    >>> columns = BinnedColumns([np.array([1, 0, 255], np.uint8)] * 2, [np.array([0, 1, 2], np.uint32)] * 2)
+    >>> context_keys(columns, (0, 1), (3, 3)).tolist()
     [4, 0, 8]
     """
-    rows = len(codes[0])
+    rows = len(columns.codes[0])
     library = compiled()
     if library is None:
         keys = np.zeros(rows, np.uint64)
-        for column, card in zip(binned(codes, bins), cards, strict=True):
+        chosen = [columns.codes[v] for v in members], [columns.bins[v] for v in members]
+        for column, card in zip(binned(*chosen), cards, strict=True):
             keys = keys * np.uint64(card) + column
         return keys
     keys = np.empty(rows, np.uint64)
-    struct, _kept_alive = _columns(codes, bins)
+    struct, _kept_alive = columns.structs(members)
     sizes = np.array(cards, np.int64)
     library.naivete_context_keys(*struct, address(sizes), len(sizes), 0, rows, address(keys))
     return keys
@@ -111,18 +131,18 @@ KEPT = 1 << 26
 """The most bytes of scratch memory that a thread keeps."""
 
 
-def counted_contexts(codes: Codes, bins: Bins, cards: Sequence[int]) -> tuple[NDArray[np.uint64], Integers]:
+def counted_contexts(columns: BinnedColumns, members: Sequence[int], cards: Sequence[int]) -> tuple[NDArray[np.uint64], Integers]:
     """Return the distinct keys of the rows (see `context_keys`), increasing, and how often each occurs.
 
-    >>> codes, bins = [np.array([1, 0, 255, 1], np.uint8)], [np.array([0, 1, 2], np.uint32)]
-    >>> [part.tolist() for part in counted_contexts(codes, bins, (3,))]
+    >>> columns = BinnedColumns([np.array([1, 0, 255, 1], np.uint8)], [np.array([0, 1, 2], np.uint32)])
+    >>> [part.tolist() for part in counted_contexts(columns, (0,), (3,))]
     [[0, 1, 2], [1, 2, 1]]
     """
-    library, rows = compiled(), len(codes[0])
+    library, rows = compiled(), len(columns.codes[0])
     if library is None:
-        distinct, counts = np.unique(context_keys(codes, bins, cards), return_counts=True)
+        distinct, counts = np.unique(context_keys(columns, members, cards), return_counts=True)
         return distinct, counts.astype(np.int64)
-    struct, _kept_alive = _columns(codes, bins)
+    struct, _kept_alive = columns.structs(members)
     sizes, bits = np.array(cards, np.int64), max(1, (math.prod(cards) - 1).bit_length())
     pool = _scratch.at_least(24 * rows) if 24 * rows <= KEPT else np.empty(24 * rows, np.uint8)
     parts = [pool[i * 8 * rows : (i + 1) * 8 * rows] for i in range(3)]
@@ -146,24 +166,16 @@ def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int
     if library is None:
         return packed_tree(tuple(cards), context_levels(keys.astype(np.int64), weights, cards, least))
     n, depth = len(keys), len(cards) - 2
-    room = np.empty((depth + 1, 3), np.int64)
-    space = 1
-    for d in range(depth + 1):
-        contexts = min(n, space)
-        room[d] = contexts, min(n, contexts * cards[-1]), n
-        space = min(n + 1, space * cards[d])
-    room[:, 0] = np.maximum(room[:, 0], n if depth else 1)  # the first places of the next level are written for all contexts
-    levels, made = np.empty((depth + 1, 7), np.int64), np.empty((depth + 1, 7), np.int64)
-    axes = np.array(cards, np.int64)
-    size = library.naivete_place_contexts(0, address(room), depth, 0, 0)
+    axes, numbers = np.array(cards, np.int64), np.empty((3, depth + 1, 7), np.int64)
+    levels, made, room = numbers
+    size = library.naivete_contexts_room(n, address(axes), depth, address(room))
     pool = _scratch.at_least(size) if size <= KEPT else np.empty(size, np.uint8)
-    library.naivete_place_contexts(0, address(room), depth, address(pool), address(levels))
-    sizes = np.zeros((depth + 1, 3), np.int64)
-    arguments = address(keys), address(weights), n, address(axes), depth, least, address(levels), address(sizes)
-    require_memory(library.naivete_contexts(*arguments))
+    sizes, margin = np.empty((depth + 1, 3), np.int64), np.empty(cards[-2])
+    places = address(room), address(pool), address(levels), address(sizes), address(margin)
+    require_memory(library.naivete_contexts(address(keys), address(weights), n, address(axes), depth, least, *places))
     result = np.empty(library.naivete_place_contexts(0, address(sizes), depth, 0, 0), np.uint8)
     library.naivete_place_contexts(address(levels), address(sizes), depth, address(result), address(made))
-    return ContextTree(tuple(cards), sizes, result, made)
+    return ContextTree(tuple(cards), sizes, result, made, margin)
 
 
 def context_logs(
@@ -207,7 +219,7 @@ def context_logs(
         logs = sums + prior[:, None]
         logs -= logs.max(axis=2, keepdims=True)
         return logs - np.log(np.exp(logs).sum(axis=2, keepdims=True)), first
-    struct, _kept_alive = _columns(codes, bins)
+    struct, _kept_alive = BinnedColumns(codes, bins).structs()
     leave, prior = left_out_addresses(left_out), np.ascontiguousarray(prior, np.float64)
     results = address(sums), address(first) if terms else 0
 

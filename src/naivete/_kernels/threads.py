@@ -22,7 +22,7 @@ Task = TypeVar("Task")
 
 Result = TypeVar("Result")
 
-SERIAL = 1 << 18
+SERIAL = 1 << 20
 """Work of fewer elementary steps is done by the calling thread: starting others would take longer."""
 
 

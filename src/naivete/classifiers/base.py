@@ -423,15 +423,15 @@ def _parameter_names(kind: type[NetworkClassifier]) -> tuple[str, ...]:
 
 def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
     """Return I(X; C) of every feature, in bits; for features whose thresholds the learner chose, after `mdl` discretization."""
-    from naivete.counts.information import information, relevance
+    from naivete.counts.information import joined_relevance, relevance
     from naivete.encoding.discretization import mdl_of_columns
 
-    bits = relevance(counts).copy()
-    chosen = [x for x in network.inputs if network.variables[x] != counts.variables[x]]
-    tables = [np.asarray(counts.margins()[x, CLASS])[: counts.variables[x].known] for x in chosen]
-    cuts = mdl_of_columns([(np.arange(float(len(table))), table.astype(np.float64)) for table in tables])
-    for x, table, points in zip(chosen, tables, cuts, strict=True):
-        if len(table):
-            starts = np.append(0, np.ceil(points)).astype(np.int64)
-            bits[x] = information(np.add.reduceat(table, starts, axis=0))
+    bits, tables = relevance(counts).copy(), {}
+    for x in network.inputs:
+        if network.variables[x] != counts.variables[x] and counts.variables[x].known:
+            tables[x] = np.asarray(counts.margins()[x, CLASS])[: counts.variables[x].known]
+    cuts = mdl_of_columns([(np.arange(float(len(table))), table.astype(np.float64)) for table in tables.values()])
+    starts = {x: np.append(0, np.ceil(points)).astype(np.int64) for x, points in zip(tables, cuts, strict=True)}
+    if tables:
+        bits[list(tables)] = joined_relevance(counts, tables, starts)
     return bits

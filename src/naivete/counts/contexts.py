@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.contexts import Bins, context_keys, counted_contexts
+from naivete._kernels.contexts import BinnedColumns, Bins, context_keys, counted_contexts
+from naivete._kernels.dispatch import Columns
 from naivete._kernels.exact_sums import LimbSums, limbs, sums_as_numbers
 from naivete._kernels.trees import tree_leaves, tree_sums
 from naivete.cases.base import Block
@@ -26,7 +27,7 @@ LARGEST = 2**62
 
 
 class ContextRequest(NamedTuple):
-    """The columns to be counted together with the class, in order, the bins of each, and the number of bins of each."""
+    """The columns to be counted together with the class, in order, the bins of all features, and the number of bins of each."""
 
     columns: tuple[int, ...]
     bins: Bins
@@ -78,26 +79,34 @@ def _of_block(block: Block, requests: Sequence[Request]) -> Sums:
 
 
 def _of_part(block: Block, requests: Sequence[Request]) -> Sums:
-    labels = block.codes[CLASS]
-    weight = limbs(block.weight)
+    features, labels = Columns(block.codes[:CLASS]), block.codes[CLASS]
+    weights = {q: limb for q, limb in limbs(block.weight).items() if limb is not None}
+    binned = _binned_columns(block, requests)
 
     def count(request: Request) -> tuple[NDArray[np.uint64], LimbSums]:
         if isinstance(request, TreeRequest):
-            leaves = tree_leaves(block.codes[:CLASS], request.states, request.nodes)
-            cells = leaves * request.classes + labels
-            if block.weight is None:
-                weights = np.bincount(cells)
-                occurring = np.flatnonzero(weights)
-                return occurring.astype(np.uint64), {0: weights[occurring].astype(np.int64)}
-            return _added(cells.astype(np.uint64), {q: limb for q, limb in weight.items() if limb is not None})
-        own = np.arange(request.cards[-1] + 1, dtype=np.uint32)
-        columns, bins = [*(block.codes[v] for v in request.columns), labels], [*request.bins, own]
-        if block.weight is None:
-            keys, number = counted_contexts(columns, bins, request.cards)
-            return keys, {0: number}
-        return _added(context_keys(columns, bins, request.cards), {q: limb for q, limb in weight.items() if limb is not None})
+            cells = tree_leaves(features, request.states, request.nodes) * request.classes + labels
+            if weights:
+                return _added(cells.astype(np.uint64), weights)
+            numbers = np.bincount(cells)
+            occurring = np.flatnonzero(numbers)
+            return occurring.astype(np.uint64), {0: numbers[occurring].astype(np.int64)}
+        table = binned[id(request.bins)], [*request.columns, len(features)], request.cards
+        if weights:
+            return _added(context_keys(*table), weights)
+        keys, numbers = counted_contexts(*table)
+        return keys, {0: numbers}
 
     return run_parallel(count, requests, 32.0 * len(block) * len(requests))
+
+
+def _binned_columns(block: Block, requests: Sequence[Request]) -> dict[int, BinnedColumns]:
+    """Return the columns and the class with the bins of each request, by the identity of the bins, which many requests share."""
+    codes, result = Columns(block.codes), {}
+    for request in requests:
+        if isinstance(request, ContextRequest) and id(request.bins) not in result:
+            result[id(request.bins)] = BinnedColumns(codes, (*request.bins, np.arange(request.cards[-1] + 1, dtype=np.uint32)))
+    return result
 
 
 def _added(keys: NDArray[np.uint64], weights: LimbSums) -> tuple[NDArray[np.uint64], LimbSums]:

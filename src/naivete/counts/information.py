@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations, islice
 from typing import Any
@@ -27,6 +27,7 @@ __all__ = [
     "entropy",
     "information",
     "informations",
+    "joined_relevance",
     "plain_dependence",
     "relevance",
     "selection_information",
@@ -154,6 +155,22 @@ def relevance(counts: Counts, *, bias: Bias = "plain") -> Numbers:
             bits[x] = normal_relevance(moments)
         counts.relevance = rounded_bits(bits)
     return counts.relevance
+
+
+def joined_relevance(counts: Counts, tables: Mapping[int, NDArray[Any]], starts: Mapping[int, Integers]) -> Numbers:
+    """Return the information of some features about the class, in bits, after states that follow one another are joined.
+
+    Parameters
+    ----------
+    counts : the counts.
+    tables : the counts of each feature with the class.  # (state, class)
+    starts : the first state of each group of joined ones.
+    """
+    joined = [np.add.reduceat(table, starts[x], axis=0) for x, table in tables.items()]
+    most = max(map(len, joined))
+    stacked = np.stack([np.pad(table, ((0, most - len(table)), (0, 0))) for table in joined])
+    terms = EntropyTerms(counts.margins()[CLASS,].sum())
+    return rounded_bits(conditional_informations(terms, stacked[:, None, :, :, None])[:, 0])
 
 
 def dependence(counts: Counts, *, bias: Bias = "plain") -> Numbers:

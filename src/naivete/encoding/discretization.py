@@ -178,7 +178,9 @@ class EqualFrequency:
         cumulative = np.cumsum(table.sum(axis=1))
         quantiles = cumulative[-1] * np.arange(1, self.bins) / self.bins if len(cumulative) else np.empty(0)
         after = np.unique(np.searchsorted(cumulative[:-1], quantiles * (1 - 1e-12)))
-        return tuple(midpoint(values[i], values[i + 1]) for i in after.tolist() if i + 1 < len(values))
+        low, high = values[after[after + 1 < len(values)]], values[after[after + 1 < len(values)] + 1]
+        middle = low / 2 + high / 2
+        return tuple(np.where((low <= middle) & (middle < high), middle, low).tolist())  # as `midpoint`
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from naivete._kernels.trees import tree_posteriors
 from naivete.inference.spectrum_prediction import SpectrumPosterior, has_kernel, prior_of
 from naivete.network.spectrum import DEPTHS_OF_TREES, Member, Spectrum
 
-__all__ = ["SpectrumPredictor", "log_normalized", "log_prior", "spectrum_terms", "structure_terms"]
+__all__ = ["SpectrumPredictor", "counted_terms", "log_normalized", "log_prior", "spectrum_terms", "structure_terms", "write_scores"]
 
 NUMBERS = 1 << 22
 """How many numbers the terms of a block of rows have at most: 32 MiB."""
@@ -37,13 +37,7 @@ def log_prior(spectrum: Spectrum, rows: int, left_out: LeftOut | None) -> Number
     return np.asarray(np.log(weights / weights.sum(axis=1, keepdims=True)))
 
 
-def spectrum_terms(
-    spectrum: Spectrum,
-    codes: Codes,
-    left_out: LeftOut | None = None,
-    grown_on: Sequence[Sequence[Bools]] = (),
-    scores: Sequence[Numbers] = (),
-) -> Numbers:
+def spectrum_terms(spectrum: Spectrum, codes: Codes, left_out: LeftOut | None = None) -> Numbers:
     """Return the terms of each row, in the order of `Spectrum`.  # (row, class, term)
 
     Parameters
@@ -51,12 +45,41 @@ def spectrum_terms(
     spectrum : the model; its coefficients are not used.
     codes : one column for each feature.
     left_out : the class and weight of each row that is left out of all counts; by default nothing is.
+    """
+    rows = len(codes[0]) if left_out is None else len(left_out.labels)
+    scores = [spectrum.linear.scores([codes[x] for x in spectrum.informative], rows)]
+    if spectrum.boosted is not None:
+        scores.append(spectrum.boosted.scores(codes, [variable.card for variable in spectrum.variables[:-1]], rows))
+    result = counted_terms(spectrum, codes, left_out, more=len(scores))
+    write_scores(result, scores)
+    return result
+
+
+def write_scores(terms: Numbers, scores: Sequence[Numbers]) -> None:
+    """Write the last terms, which are log-posteriors, from scores of the classes."""
+    for column, values in enumerate(scores, start=terms.shape[2] - len(scores)):
+        terms[:, :, column] = log_normalized(values)
+
+
+def counted_terms(
+    spectrum: Spectrum,
+    codes: Codes,
+    left_out: LeftOut | None = None,
+    grown_on: Sequence[Sequence[Bools]] = (),
+    *,
+    more: int,
+) -> Numbers:
+    """Return the terms of each row that come from counts, with room for those that do not.  # (row, class, term)
+
+    Parameters
+    ----------
+    spectrum, codes, left_out : as for `spectrum_terms`.
     grown_on : for each tree of each group the rows on which it was grown; its posteriors of these rows are not used.
-    scores : the linear scores, and those of the boosted trees if there are any, where those of the model shall not be used.
+    more : the number of terms for which there is room at the end: those of the linear scores and of the boosted trees.
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
     slices = spectrum.slices
-    result = np.empty((rows, spectrum.classes, len(spectrum.term_names)))
+    result = np.empty((rows, spectrum.classes, slices.linear.start + more))
     if spectrum.members:
         mean = np.zeros((rows, spectrum.classes, spectrum.depth + 1))
         for member in spectrum.members:
@@ -75,11 +98,6 @@ def spectrum_terms(
             result[:, :, column : column + len(DEPTHS_OF_TREES)] = np.moveaxis(logs, 1, 2)
             result[:, :, column + len(DEPTHS_OF_TREES)] = np.log(posterior)
             column += len(DEPTHS_OF_TREES) + 1
-    if not scores:
-        scores = [spectrum.linear.scores([codes[x] for x in spectrum.informative], rows)]
-        scores += [] if spectrum.boosted is None else [spectrum.boosted.scores(codes, states, rows)]
-    for column, values in zip((slices.linear.start, slices.boosted.start), scores, strict=False):
-        result[:, :, column] = log_normalized(values)
     return result
 
 

@@ -77,7 +77,7 @@ def cross_fitted_boosting(
             trees, last[i] = boost(codes, states, nominal, sample.labels, weights[i], last[i], chosen, stage)
             return trees
 
-        stages.append(run_parallel(task, range(len(weights)), 100.0 * codes.size * len(chosen))[0])
+        stages.append(run_parallel(task, range(len(weights)), 20.0 * codes.size * len(chosen))[0])
         for fold in range(folds.share.shape[1]):
             rows = np.flatnonzero(folds.fold == fold)
             held_out[rows] = last[fold + 1][folds.case[rows]]

@@ -30,7 +30,7 @@ from naivete.learners.spectrum_structures import (
     drawn_plan,
     main_plan,
 )
-from naivete.learners.spectrum_weights import weighted_spectrum
+from naivete.learners.spectrum_weights import cross_fitted_scores, weighted_spectrum
 from naivete.network.spectrum import Bins, Linear, Spectrum, Tree
 from naivete.variables import CLASS, Variables
 
@@ -92,25 +92,26 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     counts : the counts of the cases. Numeric features should have many intervals, up to 254: structures join them to bins.
     settings : how it is learned.
     """
-    random = np.random.default_rng(settings.seed)
-    columns = columns_of(counts)
-    bits, pair_bits = bin_information(counts, columns)
-    ensemble = settings.members > 1 and len(columns.informative) > 0
-    most_cases = settings.sample if ensemble and settings.boosting else min(settings.sample, WEIGHT_ROWS)
-    cases = sampled(counts.fold, [*columns.informative.tolist(), CLASS], most_cases, settings.seed)
+    columns, variables, seed = columns_of(counts), counts.variables, settings.seed
+    informative = columns.informative
+    ensemble = settings.members > 1 and len(informative) > 0
+    boosting = settings.boosting if ensemble else 0
+    most_cases = settings.sample if boosting else min(settings.sample, WEIGHT_ROWS)
+    cases = sampled(counts.fold, [*informative.tolist(), CLASS], most_cases, seed)
     sample = cases.first(WEIGHT_ROWS)
-    order = by_information(columns, bits)
-    plans = [main_plan(columns, bits, pair_bits, settings.depth)]
-    members = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
-    plans += [drawn_plan(columns, bits, pair_bits, settings.depth, i, random) for i in range(members)]
     folds = folds_of(sample, FOLDS)
-    cards = np.array([variable.card for variable in counts.variables])
-    splittable = columns.informative[cards[columns.informative] < WIDEST_OF_TREES]
+    scores = cross_fitted_scores(variables, informative.tolist(), cases, sample, folds, boosting, seed)
+    bits, pair_bits = bin_information(counts, columns)
+    order = by_information(columns, bits)
+    random = np.random.default_rng(seed)
+    members = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
+    plans = [main_plan(columns, bits, pair_bits, settings.depth)]
+    plans += [drawn_plan(columns, bits, pair_bits, settings.depth, i, random) for i in range(members)]
+    splittable = informative[np.array([variables[x].card < WIDEST_OF_TREES for x in informative.tolist()], bool)]
     trees = settings.trees if ensemble and len(splittable) else 0
-    nodes, grown_on = _grown_trees(counts.variables, splittable, sample, folds, trees, random)
+    nodes, grown_on = _grown_trees(variables, splittable, sample, folds, trees, random)
     result = _counted(counts, plans, nodes, order, settings)
-    boosting, mixture, seed = settings.boosting, settings.mixture, settings.seed
-    return weighted_spectrum(result, columns, cases, sample, folds, grown_on, boosting=boosting, mixture=mixture, seed=seed)
+    return weighted_spectrum(result, columns, sample, folds, grown_on, scores, mixture=settings.mixture)
 
 
 def _grown_trees(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 
 import numpy as np
@@ -57,17 +58,25 @@ class Columns:
     Parameters
     ----------
     margins : the weight of every code of each feature, and last of missing values, in each class.  # (code, class)
-    quantiles : for numeric features the share of the cases below the middle of each code, None for nominal ones.
-    informative : the features with more than one value, missing counted as a value.
+    numeric : which features are numeric.
     """
 
     margins: list[Numbers]
-    quantiles: list[Numbers | None]
-    informative: Integers
+    numeric: list[bool]
+
+    @cached_property
+    def informative(self) -> Integers:
+        """The features with more than one value, missing counted as a value."""
+        return np.flatnonzero([np.count_nonzero(margin.sum(axis=1)) > 1 for margin in self.margins])
+
+    @cached_property
+    def _quantiles(self) -> list[Numbers | None]:
+        """For numeric features the share of the cases below the middle of each code, None for nominal ones."""
+        return [_quantiles(margin) if numeric else None for margin, numeric in zip(self.margins, self.numeric, strict=True)]
 
     def equal_frequency(self, number: int, offset: float) -> Bins:
         """Return bins of about equal weight, the first bound moved by a part of a bin; every state of a nominal feature."""
-        codes = (_equal_frequency(q, number, offset) if q is not None else None for q in self.quantiles)
+        codes = (_equal_frequency(q, number, offset) if q is not None else None for q in self._quantiles)
         return tuple(_all_codes(m) if table is None else table for m, table in zip(self.margins, codes, strict=True))
 
     def mdl(self) -> Bins:
@@ -81,10 +90,7 @@ def columns_of(counts: Counts) -> Columns:
     classes = tables[CLASS,].astype(np.float64)
     features = (tables[x, CLASS].astype(np.float64) for x in counts.features)
     margins = [np.vstack([table, np.maximum(classes - table.sum(axis=0), 0.0)]) for table in features]
-    numeric = [counts.variables[x].cuts is not None for x in counts.features]
-    quantiles = [_quantiles(margin) if is_numeric else None for margin, is_numeric in zip(margins, numeric, strict=True)]
-    informative = [x for x, margin in enumerate(margins) if np.count_nonzero(margin.sum(axis=1)) > 1]
-    return Columns(margins, quantiles, np.array(informative, np.int64))
+    return Columns(margins, [counts.variables[x].cuts is not None for x in counts.features])
 
 
 def _quantiles(margin: Numbers) -> Numbers:
@@ -106,8 +112,7 @@ def _all_codes(margin: Numbers) -> NDArray[np.uint32]:
 
 def mdl_bins(several: Sequence[Columns]) -> list[Bins]:
     """Return the bins of the minimum description length principle for the same features of several sets of cases."""
-    numeric = [[q is not None for q in columns.quantiles] for columns in several]
-    margins = [margin for columns, cut in zip(several, numeric, strict=True) for margin in compress(columns.margins, cut)]
+    margins = [margin for columns in several for margin in compress(columns.margins, columns.numeric)]
     codes = [np.arange(len(margin) - 1, dtype=np.float64) for margin in margins]
     cuts = mdl_of_columns([(values, margin[:-1]) for values, margin in zip(codes, margins, strict=True)])
     tables = (
@@ -115,8 +120,8 @@ def mdl_bins(several: Sequence[Columns]) -> list[Bins]:
         for values, points in zip(codes, cuts, strict=True)
     )
     return [
-        tuple(next(tables) if is_cut else _all_codes(margin) for margin, is_cut in zip(columns.margins, cut, strict=True))
-        for columns, cut in zip(several, numeric, strict=True)
+        tuple(next(tables) if cut else _all_codes(margin) for margin, cut in zip(columns.margins, columns.numeric, strict=True))
+        for columns in several
     ]
 
 
@@ -257,8 +262,7 @@ def _countable(bins: Bins, parents: Parents, classes: int) -> Parents:
 
 def family_request(members: tuple[int, ...], bins: Bins, classes: int) -> ContextRequest:
     """Return the request for the counts of a feature, the last member, in the contexts of its parents."""
-    chosen = tuple(bins[v] for v in members)
-    return ContextRequest(members, chosen, (*_cards(chosen), classes))
+    return ContextRequest(members, bins, (*_cards(tuple(bins[v] for v in members)), classes))
 
 
 def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], classes: int, rule: ContextEstimate) -> Member:

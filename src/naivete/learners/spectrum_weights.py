@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,16 @@ from naivete.cases.base import Block
 from naivete.cases.memory import MemoryCases
 from naivete.cases.sample import Sample
 from naivete.counts.counts import Counts
-from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum_terms, structure_terms
+from naivete.inference.spectrum_terms import counted_terms, log_normalized, log_prior, structure_terms, write_scores
 from naivete.learners.boosted import cross_fitted_boosting
 from naivete.learners.folds import Folds, folds_of
 from naivete.learners.linear import cross_fitted_linear
 from naivete.learners.spectrum_structures import Columns, columns_of, counted_structures, mdl_bins
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
-from naivete.network.spectrum import Mixture, Spectrum
+from naivete.network.spectrum import Boosted, Linear, Mixture, Spectrum
+from naivete.variables import Variables
 
-__all__ = ["weighted_spectrum"]
+__all__ = ["CrossFitted", "cross_fitted_scores", "weighted_spectrum"]
 
 MIXTURE_ROWS = 2000
 """The most cases to which the shares of the mixture are fitted."""
@@ -43,38 +44,71 @@ OUT_OF_FOLD_ROWS = 2000
 """With more cases, cut points that are chosen by the classes of all of them hardly fit them better than other cases."""
 
 
+class CrossFitted(NamedTuple):
+    """Scores of the classes that are learned from a sample without counts.
+
+    Parameters
+    ----------
+    linear, boosted : the scores learned from all cases; `boosted` is None if there are no trees.
+    scores : those of the rows of the folds, each learned without its fold: the linear ones, then those of the trees, if any.
+    """
+
+    linear: Linear
+    boosted: Boosted | None
+    scores: list[Numbers]
+
+
+def cross_fitted_scores(
+    variables: Variables, features: Sequence[int], cases: Sample, sample: Sample, folds: Folds, boosting: int, seed: int
+) -> CrossFitted:
+    """Return the linear scores, learned from `sample`, and the boosted trees, learned from `cases`.
+
+    Parameters
+    ----------
+    variables, features : the variables, the class last, and the features that are used.
+    cases, sample, folds : the cases, the first of them, and the rows of these with the folds they are in.
+    boosting : the most boosted trees for each class, 0 for none.
+    seed : draws the features of the trees.
+    """
+    linear, linear_scores = cross_fitted_linear(variables, features, sample, folds)
+    if not boosting:
+        return CrossFitted(linear, None, [linear_scores])
+    parts = folds_of(cases, folds.share.shape[1])
+    boosted, scores = cross_fitted_boosting(variables, features, cases, parts, Boosting(boosting), np.random.default_rng([seed, 1]))
+    return CrossFitted(linear, boosted, [linear_scores, scores[: len(folds.case)]])
+
+
 def weighted_spectrum(
     result: Spectrum,
     columns: Columns,
-    cases: Sample,
     sample: Sample,
     folds: Folds,
     grown_on: Sequence[Sequence[Bools]],
+    scores: CrossFitted,
     *,
-    boosting: int,
     mixture: bool,
-    seed: int,
 ) -> Spectrum:
     """Return the spectrum with linear scores, boosted trees, and weights fitted to the terms of the rows of the folds.
 
-    Each row is left out of its own counts; trees and linear scores are those that were learned without its fold. Boosted trees
-    are learned from `cases`; `sample`, the first of these, and its folds are used for all else.
+    Each row is left out of its own counts; trees and linear scores are those that were learned without its fold.
+
+    Parameters
+    ----------
+    result : the counts.
+    columns : what bins of all cases are made from.
+    sample, folds : the cases, and the rows of the sample with the folds they are in.
+    grown_on : for each tree of each group the rows on which it was grown.
+    scores : the scores that are learned from the sample.
+    mixture : whether the result is mixed with its best single terms.
     """
-    linear, linear_scores = cross_fitted_linear(result.variables, result.informative, sample, folds)
-    result, scores = replace(result, linear=linear), [linear_scores]
-    if result.members and boosting:
-        draw = np.random.default_rng([seed, 1])
-        setting = Boosting(boosting)
-        boosted, scores_of_cases = cross_fitted_boosting(
-            result.variables, result.informative, cases, folds_of(cases, folds.share.shape[1]), setting, draw
-        )
-        result = replace(result, boosted=boosted)
-        scores.append(scores_of_cases[: len(folds.case)])
-    slices, labels, weight = result.slices, sample.labels[folds.case], folds.weight
+    labels, weight = sample.labels[folds.case], folds.weight
     codes = tuple(column[folds.case] for column in sample.codes)
-    terms = spectrum_terms(result, codes, LeftOut(labels, sample.left_out[folds.case]), grown_on, scores)
+    result = replace(result, linear=scores.linear, boosted=scores.boosted)
+    slices = result.slices
+    terms = counted_terms(result, codes, LeftOut(labels, sample.left_out[folds.case]), grown_on, more=len(scores.scores))
     if _cuts_depend_on_the_sample(result, columns, sample):
         _hold_out_cuts(terms, result, sample, folds)
+    write_scores(terms, scores.scores)
     number, own = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
     penalties = np.full(number, PENALTY)
     penalties[slices.features] = FEATURE_PENALTY
@@ -105,7 +139,7 @@ def _cuts_depend_on_the_sample(result: Spectrum, columns: Columns, sample: Sampl
 
     The main structure alone should be learned fast: there it is so only if there are few cases for each numeric feature.
     """
-    numeric = sum(columns.quantiles[x] is not None for x in result.informative)
+    numeric = sum(columns.numeric[x] for x in result.informative)
     most = OUT_OF_FOLD_ROWS if result.members else FEW_CASES * numeric
     return numeric > 0 and len(sample.labels) <= most and bool(sample.weight.sum() >= result.class_weights.sum())
 
@@ -152,7 +186,7 @@ def _fitted(
         return fitted_weights(terms[train], labels[train], folds.weight[train], penalties, start, FOLD_STEPS)
 
     tasks = [None, *range(folds.share.shape[1] if held_out else 0)]
-    return run_parallel(fit, tasks, 100.0 * terms.size)
+    return run_parallel(fit, tasks, 10.0 * terms.size)
 
 
 def _held_out_likelihoods(

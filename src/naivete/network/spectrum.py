@@ -71,8 +71,7 @@ class Member(_WithoutCaches):
     def _family(self, x: int) -> ContextFamily:
         cards = self.cards(x)
         tree = context_tree(self.keys[x], self.weights[x], cards, self.rule.least)
-        codes = self.keys[x] // np.uint64(cards[-1]) % np.uint64(cards[-2])
-        margin = np.bincount(codes.astype(np.int64), self.weights[x], cards[-2]).astype(np.float64)
+        margin = tree.margin
         if np.count_nonzero(margin) < 2:
             margin = np.zeros_like(margin)  # a feature that has a single value carries no information: it adds nothing
         return ContextFamily(x, self.parents[x], tree, margin, cards[-2] - int(margin[-1] == 0))
