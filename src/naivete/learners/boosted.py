@@ -26,7 +26,7 @@ WIDEST_OF_TREES = 65_535
 FEWEST, MOST = 8, 64
 """The fewest and the most features by which a tree may split, between which it is a third of the features."""
 
-STAGE, PATIENCE = 10, 3
+STAGE, PATIENCE = 10, 2
 """Trees are added in stages of so many rounds, until so many stages did not improve the predictions of left-out cases."""
 
 

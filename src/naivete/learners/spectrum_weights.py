@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ TEMPERATURE_PENALTY = 2.0
 """The penalty of the temperature of a single term."""
 FEW_CASES = 4
 """For each numeric feature, where the main structure alone is learned with cut points out of fold."""
+HELD_OUT_TOGETHER = 2
+"""The number of folds that are left out together where cut points are learned without a fold."""
 OUT_OF_FOLD_ROWS = 2000
 """With more cases, cut points that are chosen by the classes of all of them hardly fit them better than other cases."""
 
@@ -112,7 +114,8 @@ def weighted_spectrum(
     number, own = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
     penalties = np.full(number, PENALTY)
     penalties[slices.features] = FEATURE_PENALTY
-    best, factor = _best_term(terms, labels, weight, [j for j in range(number) if j not in own])
+    fits = _temperatures(terms, labels, weight, [j for j in range(number) if j not in own])
+    best, factor = _best_term(fits, list(fits))
     start = np.zeros(number)
     start[best] = factor
     mixed = mixture and bool(result.members)
@@ -127,7 +130,7 @@ def weighted_spectrum(
         [slices.linear.start],
         range(slices.boosted.start, slices.boosted.stop),
     ]
-    singles = [_best_term(terms, labels, weight, positions) for positions in candidates if positions]
+    singles = [_best_term(fits, positions) for positions in candidates if positions]
     likelihoods = _held_out_likelihoods(result, terms, sample, folds, without_folds, singles)
     pseudo_cases = [*[PSEUDO_CASES] * (1 + len(singles)), PSEUDO_CASES_OF_PRIOR]
     shares = mixture_shares(likelihoods, weight[: len(likelihoods)], pseudo_cases)
@@ -149,12 +152,14 @@ def _hold_out_cuts(terms: Numbers, result: Spectrum, sample: Sample, folds: Fold
 
     The counts are those of all cases but the row, and the parents the same, as before.
     """
-    weights = [sample.weight * (1 - folds.share[:, fold]) for fold in range(folds.share.shape[1])]
+    number = folds.share.shape[1]
+    parts = [range(k, min(k + HELD_OUT_TOGETHER, number)) for k in range(0, number, HELD_OUT_TOGETHER)]
+    weights = [sample.weight * (1 - folds.share[:, list(part)].sum(axis=1)) for part in parts]
     bins = mdl_bins([columns_of(_sample_counts(result, sample, weight)) for weight in weights])
     plans = [(chosen, result.main.parents) for chosen in bins]
     structures, _ = counted_structures(_sample_counts(result, sample, sample.weight), plans, result.main.rule)
-    for fold, structure in enumerate(structures):
-        rows = np.flatnonzero(folds.fold == fold)
+    for part, structure in zip(parts, structures, strict=True):
+        rows = np.flatnonzero(np.isin(folds.fold, part))
         cases = folds.case[rows]
         left_out = LeftOut(sample.labels[cases], sample.left_out[cases])
         codes = tuple(column[cases] for column in sample.codes)
@@ -213,10 +218,16 @@ def _held_out_likelihoods(
     return likelihoods
 
 
-def _best_term(terms: Numbers, labels: NDArray[np.uint32], weight: Numbers, candidates: Any) -> tuple[int, float]:
-    """Return the term that has the smallest loss at its best temperature, and this temperature."""
-    tasks, work = list(candidates), 50.0 * terms[:, :, 0].size * len(candidates)
-    found = run_parallel(lambda j: temperature(terms[:, :, j], labels, weight, TEMPERATURE_PENALTY), tasks, work)
-    fits = dict(zip(tasks, found, strict=True))
-    best = min(fits, key=lambda j: (fits[j][1], j))
+def _temperatures(
+    terms: Numbers, labels: NDArray[np.uint32], weight: Numbers, positions: Sequence[int]
+) -> dict[int, tuple[float, float]]:
+    """Return the best temperature of each of some terms, and its loss."""
+    work = 50.0 * terms[:, :, 0].size * len(positions)
+    fits = run_parallel(lambda j: temperature(terms[:, :, j], labels, weight, TEMPERATURE_PENALTY), positions, work)
+    return dict(zip(positions, fits, strict=True))
+
+
+def _best_term(fits: Mapping[int, tuple[float, float]], candidates: Sequence[int]) -> tuple[int, float]:
+    """Return the candidate that has the smallest loss at its best temperature, and this temperature."""
+    best = min(candidates, key=lambda j: (fits[j][1], j))
     return best, fits[best][0]
