@@ -303,20 +303,21 @@ def test_frequent_equal_rows_get_their_own_class_frequencies() -> None:
 
 def test_cut_points_of_few_cases_are_learned_out_of_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers that carry no information, of which some cut points fit the classes by chance, get small weights."""
-    rng = np.random.default_rng(0)
     rows, columns = 60, 40
-    codes = tuple(rng.integers(0, 30, rows).astype(np.uint8) for _ in range(columns))
-    labels = rng.integers(0, 2, rows).astype(np.uint8)
     variables = (*(Variable(f"x{i}", cuts=tuple(map(float, range(29)))) for i in range(columns)), Variable("class", (0, 1)))
-    counts = Counts(MemoryCases(variables, Block((*codes, labels)), np.zeros(columns, bool)))
     settings = SpectrumSettings(members=2, trees=0, boosting=0, mixture=False)
-    fresh = [rng.integers(0, 30, 500).astype(np.uint8) for _ in range(columns)]
-    spread = []
-    for limit in (spectrum_weights.OUT_OF_FOLD_ROWS, 0):
-        monkeypatch.setattr(spectrum_weights, "OUT_OF_FOLD_ROWS", limit)
-        posterior, _ = SpectrumPredictor(spectrum(counts, settings)).posterior(fresh, np.zeros(columns, bool))
-        spread.append(posterior[:, 1].std())
-    assert spread[0] < spread[1]
+    losses: dict[int, list[float]] = {spectrum_weights.OUT_OF_FOLD_ROWS: [], 0: []}
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        codes = tuple(rng.integers(0, 30, rows).astype(np.uint8) for _ in range(columns))
+        counts = Counts(MemoryCases(variables, Block((*codes, rng.integers(0, 2, rows).astype(np.uint8))), np.zeros(columns, bool)))
+        fresh = [rng.integers(0, 30, 500).astype(np.uint8) for _ in range(columns)]
+        for limit, found in losses.items():
+            monkeypatch.setattr(spectrum_weights, "OUT_OF_FOLD_ROWS", limit)
+            posterior, _ = SpectrumPredictor(spectrum(counts, settings)).posterior(fresh, np.zeros(columns, bool))
+            found.append(float(-np.log(posterior).mean()))  # of rows whose classes are drawn at random
+    held_out, used = losses.values()
+    assert np.mean(held_out) < np.mean(used)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -179,6 +179,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "changed_errors": (None, [_P, _I, _P, _P, _I, _P, _P, _I, _I, _P, _P, _P, _P, _P, _I, _I, _P]),
     "gram_of_rows": (ctypes.c_int, [_P, _P, _P, _P, _P, _I, _I, _I, _P]),
     "factorize": (None, [_P, _I, _I]),
+    "row_scores": (None, [_P, _P, _P, _P, _I, _I, _I, _P, _P]),
     "fit_linear": (ctypes.c_int, [_P, _P, _P, _P, _P, _P, _I, _I, _I, _P, _P, _P, ctypes.c_int, _I, _D, _P]),
     "temperature": (_D, [_P, _I, _I, _P, _P, _I, _I, _D, _D, _D, _D, _P]),
 }

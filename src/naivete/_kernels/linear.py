@@ -11,7 +11,7 @@ from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.dispatch import address, compiled, require_memory
 from naivete._kernels.weights import CURVATURE_ROWS, TOLERANCE, Metric, loss_of_scores, minimized
 
-__all__ = ["LinearRows", "fit_linear", "gram"]
+__all__ = ["LinearRows", "fit_linear", "gram", "row_scores"]
 
 
 class LinearRows(NamedTuple):
@@ -102,14 +102,24 @@ def fit_linear(
     return minimized(objective, first.ravel(), metric, steps).reshape(first.shape)
 
 
+def row_scores(rows: LinearRows, values: Numbers) -> Numbers:
+    """Return the products of the rows with the weights of the columns, plus the intercepts, the last values.  # (row, class)"""
+    count, classes, library = len(rows.start) - 1, values.shape[1], compiled()
+    if library is not None and count:
+        values, result = np.ascontiguousarray(values), np.empty((count, classes))
+        data = (address(a) for a in rows)
+        library.naivete_row_scores(*data, classes, len(rows.base), count, address(values), address(result))
+        return result
+    result = np.repeat((rows.base @ values[:-1] + values[-1])[None], count, axis=0)
+    np.add.at(result, np.repeat(np.arange(count), np.diff(rows.start)), rows.value[:, None] * values[rows.column])
+    return result
+
+
 def _loss_numpy(rows: LinearRows, labels: NDArray[np.uint32], weight: Numbers, values: Numbers) -> tuple[float, Numbers]:
     """Return the sum of -weight * log P(label) and its gradient."""
-    row = np.repeat(np.arange(len(labels)), np.diff(rows.start))
-    scores = np.repeat((rows.base @ values[:-1] + values[-1])[None], len(labels), axis=0)
-    np.add.at(scores, row, rows.value[:, None] * values[rows.column])
-    loss, errors = loss_of_scores(scores, labels, weight)
+    loss, errors = loss_of_scores(row_scores(rows, values), labels, weight)
     gradient = np.zeros_like(values)
-    np.add.at(gradient, rows.column, rows.value[:, None] * errors[row])
+    np.add.at(gradient, rows.column, rows.value[:, None] * errors[np.repeat(np.arange(len(labels)), np.diff(rows.start))])
     gradient[-1] = errors.sum(axis=0)
     gradient[:-1] += rows.base[:, None] * gradient[-1]
     return loss, gradient

@@ -321,17 +321,33 @@ typedef struct {
     uint32_t *block_labels; /* of BLOCK */
 } linear_rows;
 
+/* The scores of a row whose entries are those of the base: values (column, class), then the intercepts. */
+INLINE void base_scores(const double *base, const double *values, int64_t K, int64_t p, double *scores) {
+    memcpy(scores, values + p * K, K * sizeof *scores);
+    for (int64_t j = 0; j < p; j++)
+        if (base[j] != 0)
+            for (int64_t c = 0; c < K; c++) scores[c] += base[j] * values[j * K + c];
+}
+
+/* Writes the scores (row, class) of all rows. */
+API void naivete_row_scores(const int64_t *start, const uint32_t *column, const double *value, const double *base, int64_t K, int64_t p,
+                            int64_t rows, const double *values, double *scores) {
+    for (int64_t r = 0; r < rows; r++) {
+        double *row = scores + r * K;
+        if (r) memcpy(row, scores, K * sizeof *row);
+        else base_scores(base, values, K, p, row);
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t e = start[r]; e < start[r + 1]; e++)
+            for (int64_t c = 0; c < K; c++) scores[r * K + c] += value[e] * values[column[e] * K + c];
+}
+
 /* values: (column, class), then the intercepts. Inline, so that it is compiled for a known number of classes K too. */
 INLINE double loss_of_rows_body(const linear_rows *t, int64_t K, const double *values, double *gradient) {
     const int64_t p = t->p;
     double loss = 0, *offset = t->room, *total = offset + K, *z = total + K, *weight = z + BLOCK * K;
-    for (int64_t c = 0; c < K; c++) {
-        offset[c] = values[p * K + c];
-        total[c] = 0;
-    }
-    for (int64_t j = 0; j < p; j++)
-        if (t->base[j] != 0)
-            for (int64_t c = 0; c < K; c++) offset[c] += t->base[j] * values[j * K + c];
+    base_scores(t->base, values, K, p, offset);
+    for (int64_t c = 0; c < K; c++) total[c] = 0;
     for (int64_t r = 0; r < t->rows;) {
         int64_t len = 0;
         for (; r < t->rows && len < BLOCK; r++)

@@ -312,9 +312,19 @@ class NetworkClassifier(
         columns = len(network.inputs)
         arcs = arc_information(counts, [arc for arc in network.arcs if max(arc) < columns])
         attributes: dict[str, Any] = {"rows_": rows, "cases_": counts.total, "passes_": counts.passes}
-        attributes |= {"relevance_": _relevance(counts, network), "arc_information_": arcs}
+        attributes |= {"relevance_": self._relevance(counts, network), "arc_information_": arcs}
         attributes["_family_counts"] = {} if "em_" in completed else family_counts(counts, network)
         return self._adopt(network, classes, framed, {**attributes, **learned, **completed, "_kept": kept})
+
+    def _relevance(self, counts: Counts, network: Network) -> NDArray[np.float64]:
+        """Return I(X; C) of every feature, in bits; for features whose thresholds the learner chose, after `mdl` discretization."""
+        from naivete.counts.information import joined_relevance
+        from naivete.encoding.discretization import mdl_of_columns
+
+        chosen = [x for x in network.inputs if network.variables[x] != counts.variables[x]]
+        tables = [np.asarray(counts.margins()[x, CLASS], np.float64)[: counts.variables[x].known] for x in chosen]
+        cuts = mdl_of_columns([(np.arange(float(len(table))), table) for table in tables])
+        return joined_relevance(counts, {x: np.ceil(points).astype(np.int64) for x, points in zip(chosen, cuts, strict=True)})
 
     def _predictor(self) -> Any:
         """Return the predictor of the fitted model; of the network, unless a subclass has more than a network."""
@@ -419,19 +429,3 @@ class NetworkClassifier(
 def _parameter_names(kind: type[NetworkClassifier]) -> tuple[str, ...]:
     """Return the names of the parameters of a class that its learner may use: not those of all classifiers."""
     return tuple(name for name in kind._get_param_names() if name not in ("encoder", "budget", "calibration", "class_weight"))
-
-
-def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
-    """Return I(X; C) of every feature, in bits; for features whose thresholds the learner chose, after `mdl` discretization."""
-    from naivete.counts.information import joined_relevance, relevance
-    from naivete.encoding.discretization import mdl_of_columns
-
-    bits, tables = relevance(counts).copy(), {}
-    for x in network.inputs:
-        if network.variables[x] != counts.variables[x] and counts.variables[x].known:
-            tables[x] = np.asarray(counts.margins()[x, CLASS])[: counts.variables[x].known]
-    cuts = mdl_of_columns([(np.arange(float(len(table))), table.astype(np.float64)) for table in tables.values()])
-    starts = {x: np.append(0, np.ceil(points)).astype(np.int64) for x, points in zip(tables, cuts, strict=True)}
-    if tables:
-        bits[list(tables)] = joined_relevance(counts, tables, starts)
-    return bits

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
@@ -150,6 +151,17 @@ class Spectrum(NetworkClassifier):
 
         model = spectrum(counts, self._settings())
         return summary_network(counts, model), {"spectrum_": model}
+
+    def _relevance(self, counts: Counts, network: Network) -> NDArray[np.float64]:
+        """Return I(X; C) of every feature, in bits; of numbers with the intervals of the main structure: those of `mdl`."""
+        from naivete.counts.information import joined_relevance
+
+        joined = {}
+        for x in counts.features:
+            every, cuts = counts.variables[x].cuts, network.variables[x].cuts
+            if every and cuts is not None:
+                joined[x] = np.searchsorted(every, cuts) + 1
+        return joined_relevance(counts, joined)
 
     def _predictor(self) -> SpectrumPredictor:
         return SpectrumPredictor(self.spectrum_)

@@ -157,20 +157,24 @@ def relevance(counts: Counts, *, bias: Bias = "plain") -> Numbers:
     return counts.relevance
 
 
-def joined_relevance(counts: Counts, tables: Mapping[int, NDArray[Any]], starts: Mapping[int, Integers]) -> Numbers:
-    """Return the information of some features about the class, in bits, after states that follow one another are joined.
+def joined_relevance(counts: Counts, positions: Mapping[int, Integers]) -> Numbers:
+    """Return I(X; C) of every feature, in bits, where states of some features are joined.
 
     Parameters
     ----------
     counts : the counts.
-    tables : the counts of each feature with the class.  # (state, class)
-    starts : the first state of each group of joined ones.
+    positions : for each feature whose states are joined, the first state of each group of them but the first; missing values that
+        are a state are left out.
     """
-    joined = [np.add.reduceat(table, starts[x], axis=0) for x, table in tables.items()]
-    most = max(map(len, joined))
-    stacked = np.stack([np.pad(table, ((0, most - len(table)), (0, 0))) for table in joined])
-    terms = EntropyTerms(counts.margins()[CLASS,].sum())
-    return rounded_bits(conditional_informations(terms, stacked[:, None, :, :, None])[:, 0])
+    bits = np.zeros(len(counts.features)) if len(positions) == len(counts.features) else relevance(counts).copy()
+    tables = {x: counts.margins()[x, CLASS][: counts.variables[x].known] for x in positions}
+    joined = {x: np.add.reduceat(table, np.append(0, positions[x]), axis=0) for x, table in tables.items() if len(table)}
+    if joined:
+        most = max(map(len, joined.values()))
+        stacked = np.stack([np.pad(table, ((0, most - len(table)), (0, 0))) for table in joined.values()])
+        terms = EntropyTerms(counts.margins()[CLASS,].sum())
+        bits[list(joined)] = rounded_bits(conditional_informations(terms, stacked[:, None, :, :, None])[:, 0])
+    return bits
 
 
 def dependence(counts: Counts, *, bias: Bias = "plain") -> Numbers:

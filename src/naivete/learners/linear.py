@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.linear import LinearRows, fit_linear, gram
+from naivete._kernels.linear import LinearRows, fit_linear, gram, row_scores
 from naivete._kernels.weights import SECOND
 from naivete.cases.sample import Sample
 from naivete.learners.folds import Folds
@@ -55,8 +55,7 @@ def cross_fitted_linear(variables: Variables, features: Sequence[int], sample: S
     def held_out(fold: int) -> Numbers:
         values = design.fitted(sample.weight * (1 - folds.share[:, fold]))
         rows = np.flatnonzero(folds.fold == fold)
-        cases = folds.case[rows]
-        scores[rows] = design.linear(values).scores([sample.codes[x][cases] for x in features], len(cases))
+        scores[rows] = design.both_classes(row_scores(design.rows, values)[folds.case[rows]])
         return values
 
     used = [k for k in range(folds.share.shape[1]) if (folds.fold == k).any()]
@@ -183,7 +182,10 @@ class _Design:
 
     def linear(self, values: Numbers) -> Linear:
         """Return the tables of the weights of columns; a single column of weights is the difference of two classes."""
-        if self.variables[CLASS].card == 2:
-            values = np.column_stack([-values / 2, values / 2])
+        values = self.both_classes(values)
         tables = (values[column] * value[:, None] for column, value in self.encodings)
         return Linear(tuple(tables), values[-1])
+
+    def both_classes(self, values: Numbers) -> Numbers:
+        """Return values of all classes; of two classes, given those of the second minus those of the first."""
+        return np.column_stack([-values / 2, values / 2]) if self.variables[CLASS].card == 2 else values
