@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from naivete._kernels.contexts import LeftOut
 from naivete._kernels.dispatch import compiled
+from naivete.cases import sample as sample_module
 from naivete.cases.base import Block
 from naivete.cases.memory import MemoryCases
 from naivete.cases.sample import sampled
@@ -236,9 +237,9 @@ def test_a_file_with_an_impossible_spectrum_is_refused(change: str) -> None:
         classifier_of(model, "model.nvt")
 
 
-@given(seed=st.integers(0, 1000), size=st.integers(1, 50), cuts=st.lists(st.integers(0, 60), max_size=4))
+@given(seed=st.integers(0, 1000), size=st.integers(1, 50), cuts=st.lists(st.integers(0, 60), max_size=4), rows=st.integers(1, 70))
 @settings(deadline=None)
-def test_the_sample_does_not_depend_on_order_or_blocks(seed: int, size: int, cuts: list[int]) -> None:
+def test_the_sample_does_not_depend_on_order_or_blocks(seed: int, size: int, cuts: list[int], rows: int) -> None:
     data = cases(seed, rows=60, weighted=True)
     order = np.random.default_rng(seed).permutation(60)
     ends = sorted({0, 60, *cuts})
@@ -251,7 +252,9 @@ def test_the_sample_does_not_depend_on_order_or_blocks(seed: int, size: int, cut
         return result
 
     one = sampled(data.fold, [0, 1, 2, 3, -1], size, 0)
-    two = sampled(folded, [0, 1, 2, 3, -1], size, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_module, "ROWS", rows)
+        two = sampled(folded, [0, 1, 2, 3, -1], size, 0)
     assert packed(list(map(np.asarray, [*one.codes, *one[1:]]))) == packed(list(map(np.asarray, [*two.codes, *two[1:]])))
     assert len(one.labels) <= size
 

@@ -39,14 +39,19 @@ class Sample(NamedTuple):
         return Sample(codes, self.labels[:number], self.weight[:number], self.left_out[:number])
 
 
+ROWS = 1 << 16
+"""The number of rows that are hashed at a time."""
 Part = tuple[NDArray[np.uint64], list[NDArray[Any]], LimbSums, Numbers]
 """The hashes of the distinct cases of some rows with the smallest hashes, increasing; their codes, the class last; their weights;
 and the largest weight of a row of each, at most 1. Plain values, so that a checkpoint can hold them."""
 
 
-def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:
-    """Return the part of the sample that comes from one block."""
+def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int, bound: np.uint64 | None = None) -> Part:
+    """Return the part of the sample that comes from one block, of the rows whose hashes are not above a bound."""
     hashes = row_hashes([block.codes[v] for v in columns], seed)
+    if bound is not None:
+        below = np.flatnonzero(hashes <= bound)
+        block, hashes = block.take(below), hashes[below]
     distinct, first, which = np.unique(hashes, return_index=True, return_inverse=True)
     used = distinct[:size]
     chosen = first[: len(used)]
@@ -98,8 +103,15 @@ def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
 
 
 def _of_block(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:
-    parts = [sample_parts(part, columns, size, seed) for part in block.parts()]
-    result = parts[0]
-    for part in parts[1:]:
-        result = merged_parts(result, part, size)
+    result: Part | None = None
+    for part in block.parts():
+        for lo in range(0, max(1, len(part)), ROWS):
+            rows = slice(lo, lo + ROWS)
+            some = Block(tuple(column[rows] for column in part.codes), None if part.weight is None else part.weight[rows])
+            if result is None:
+                result = sample_parts(some, columns, size, seed)
+            else:  # rows whose hashes are above all of a complete sample are not in it
+                bound = result[0][-1] if len(result[0]) == size else None
+                result = merged_parts(result, sample_parts(some, columns, size, seed, bound), size)
+    assert result is not None  # there is at least one part
     return result

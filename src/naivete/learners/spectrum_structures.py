@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
-from naivete._kernels.contexts import ContextEstimate, binned
+from naivete._kernels.contexts import ContextEstimate
 from naivete.cases.base import Block
 from naivete.cases.views import transformed_cases
 from naivete.counts.bit_planes import PLANE_STATES
@@ -130,21 +131,28 @@ class _Binned:
     """Replaces the codes of features by their bins; missing values stay missing, or become a state of their own."""
 
     bins: Bins
+    has_missing: tuple[bool, ...]
     missing_as_state: bool
 
     def __call__(self, block: Block) -> Block:
-        columns = []
-        for column, table in zip(binned(block.codes[:-1], self.bins), self.bins, strict=True):
-            top = int(table[-1])
-            dtype = narrowest(top + self.missing_as_state)
-            columns.append(np.where(column == top, top if self.missing_as_state else missing_code(dtype), column).astype(dtype))
-        return Block((*columns, block.codes[CLASS]), block.weight)
+        columns = zip(block.codes[:-1], self.bins, self.has_missing, strict=True)
+        return Block((*(self._column(*column) for column in columns), block.codes[CLASS]), block.weight)
+
+    def _column(self, codes: NDArray[Any], table: NDArray[np.uint32], has_missing: bool) -> NDArray[Any]:
+        """Return the codes of a feature, replaced; the same array where no code changes."""
+        top, last = int(table[-1]), len(table) - 1
+        if top == last and not (has_missing and self.missing_as_state):
+            return codes  # every code has a bin of its own
+        dtype = narrowest(top + self.missing_as_state)
+        replaced = table.astype(dtype)
+        replaced[last] = top if self.missing_as_state else missing_code(dtype)
+        return np.asarray(replaced[np.minimum(codes, last)])
 
 
 def binned_counts(counts: Counts, bins: Bins, variables: Variables, *, missing_as_state: bool) -> Counts:
     """Return the counts of the cases with the bins of features instead of their codes."""
-    has_missing = counts.cases.has_missing & (not missing_as_state)
-    return counts.over(transformed_cases(counts.cases, variables, has_missing, _Binned(bins, missing_as_state)))
+    change = _Binned(bins, tuple(map(bool, counts.cases.has_missing)), missing_as_state)
+    return counts.over(transformed_cases(counts.cases, variables, counts.cases.has_missing & (not missing_as_state), change))
 
 
 def bin_information(counts: Counts, columns: Columns) -> tuple[Numbers, Numbers]:
