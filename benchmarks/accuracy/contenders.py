@@ -43,10 +43,10 @@ DEFAULT: Final = (
 THREAD_LIMITS: Final = {
     **dict.fromkeys(("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "NAIVETE_THREADS"), str(THREADS)),
     **dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-    "OMP_WAIT_POLICY": "passive",
 }
 """Environment variables of a job: the number of threads. Linear algebra has one, because for matrices of these sizes a second one
-does not save time but doubles the CPU time; for the same reason, waiting threads of OpenMP do not use the CPU."""
+does not save time but doubles the CPU time. Threads of OpenMP wait as their libraries do by default: actively, which counts as CPU
+time but saves time on the clock."""
 
 Probabilities = NDArray[np.float64]
 Rows = NDArray[np.int64]

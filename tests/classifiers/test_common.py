@@ -238,6 +238,21 @@ def test_labels_come_in_every_container(classifier: NetworkClassifier) -> None:
 
 
 @shared
+def test_what_a_masked_array_masks_is_missing(classifier: NetworkClassifier) -> None:
+    rng = np.random.default_rng(0)
+    X, y, masked = rng.normal(size=(40, 3)).round(1), rng.integers(0, 2, 40), rng.random((40, 3)) < 0.2
+    for array, missing in ((X, np.nan), (X.astype(int), None), (X.astype(str).astype(object), None)):
+        plain = array.astype(object if missing is None else float)
+        plain[masked] = missing
+        one, two = clone(classifier).fit(np.ma.array(array, mask=masked), y), clone(classifier).fit(plain, y)
+        assert identical(one.predict_proba(np.ma.array(array, mask=masked)), two.predict_proba(plain))
+    with pytest.raises(DataError, match="row 3"):
+        clone(classifier).fit(X, np.ma.array(y, mask=np.arange(40) == 2))
+    with pytest.raises(DataError, match="row 3"):
+        clone(classifier).fit(X, y, np.ma.array(np.ones(40), mask=np.arange(40) == 2))
+
+
+@shared
 def test_sparse_fortran_memmap_and_read_only_input_is_taken_and_left_alone(classifier: NetworkClassifier, tmp_path: Path) -> None:
     X, y = np.random.default_rng(0).integers(0, 3, (40, 5)), np.arange(40) % 2
     stored = np.memmap(tmp_path / "X", X.dtype, "w+", shape=X.shape)

@@ -13,7 +13,7 @@ def test_a_program_is_printed_or_written(run: Run, model: Path, tmp_path: Path) 
     program = export(load(model), "python")
     assert run("export", model, "--to", "python").out == program
     file = tmp_path / "model.py"
-    ran = run("export", model, "--to", "python", "--output", file)
+    ran = run("export", model, "--to", "python", "--out", file)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"{file}: ")
     assert file.read_text() == program
@@ -33,5 +33,5 @@ def test_wrong_usage(run: Run, model: Path) -> None:
     assert run("export", model, "--to", "cobol").code == 2
     assert "table is an option of sql, not of python" in run("export", model, "--to", "python", "--table", "data").err
     assert 'FROM "my data" AS t' in run("export", model, "--to", "sql", "--table", "my data", "--keys", "id", "day").out
-    assert "--output" in run("export", model, "--to", "onnx").err
-    assert "--output" in run("export", model, "--to", "python", "--json").err
+    assert "--out" in run("export", model, "--to", "onnx").err
+    assert "--out" in run("export", model, "--to", "python", "--json").err

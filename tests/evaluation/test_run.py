@@ -296,7 +296,7 @@ def test_models_of_others_learn_from_rows_and_labels_too() -> None:
         (None, ParameterError, "data: a NoneType is not a set of cases"),
         (([[1], [2]], [0, 1], [1, 1]), ParameterError, "data: a tuple of 3"),
         (([[1], [2]], [0, 1, 1]), DataError, "data: X and y differ in length"),
-        ({"two": ([[1], [2]], [0, None])}, DataError, "data 'two': y has no label in 1 rows"),
+        ({"two": ([[1], [2]], [0, None])}, DataError, "data 'two': y has no label in row 2"),
         (([[1], [2]], None), DataError, "data: "),
         ((np.zeros((0, 2)), []), DataError, "data: "),
         ((np.zeros((3, 0)), [0, 1, 1]), DataError, "data: "),

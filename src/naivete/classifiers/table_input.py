@@ -11,7 +11,7 @@ import numpy as np
 
 from naivete._kernels.dispatch import host_copy, in_device_memory
 from naivete.classifiers.parameters import check_budget
-from naivete.data.frames import as_array, is_frame, table_of
+from naivete.data.frames import as_array, is_frame, table_of, unmasked
 from naivete.data.records import is_records, record_of
 from naivete.data.table import Table
 from naivete.encoding.column_codes import matched_columns
@@ -139,7 +139,7 @@ class TableInputMixin:
         if is_frame(X) or in_device_memory(X):
             return X
         _check_container(X)
-        array = as_array(X) if isinstance(X, (list, tuple)) else X  # keeps the types of mixed text and numbers
+        array = as_array(X) if isinstance(X, (list, tuple)) else unmasked(X)  # keeps the types of mixed text and numbers
         if _is_plain_array(array, min_rows):
             return array
         from sklearn.utils.validation import check_array

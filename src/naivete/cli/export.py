@@ -19,7 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("model", metavar="MODEL", help="model or network file")
     parser.add_argument("--to", choices=tuple(FORMATS), required=True, help="format of the program")
-    parser.add_argument("--output", "--out", metavar="FILE", help="file to write; by default the program is printed")
+    parser.add_argument("--out", "--output", metavar="FILE", help="file to write; by default the program is printed")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
     parser.add_argument(
         "--contributions", action="store_true", default=None, help="onnx: one more output, the contributions by table in bits"
@@ -37,17 +37,17 @@ def run(args: Namespace) -> int:
     """Write the program, or print it."""
     from naivete.classifiers.export import export
 
-    check_output(args.output, [args.model], args.force)
-    if args.output is None and (FORMATS[args.to].binary or args.json):
-        raise ParameterError(f"--to {args.to} with this output needs a file: name it with --output")
+    check_output(args.out, [args.model], args.force)
+    if args.out is None and (FORMATS[args.to].binary or args.json):
+        raise ParameterError(f"--to {args.to} with this output needs a file: name it with --out")
     options = {name: value for name in OPTIONS if (value := getattr(args, name, None)) is not None}
-    program = export(_model(args), args.to, args.output, overwrite=args.force, **options)
-    if args.output is None:
+    program = export(_model(args), args.to, args.out, overwrite=args.force, **options)
+    if args.out is None:
         say(str(program).removesuffix("\n"))
         return 0
     size = len(program.encode() if isinstance(program, str) else program)
-    result = {"file": args.model, "output": args.output, "format": args.to, "bytes": size}
-    say(json_text(result) if args.json else f"{args.output}: {size / 1000:,.0f} kB of {FORMATS[args.to].title}")
+    result = {"file": args.model, "output": args.out, "format": args.to, "bytes": size}
+    say(json_text(result) if args.json else f"{args.out}: {size / 1000:,.0f} kB of {FORMATS[args.to].title}")
     return 0
 
 
@@ -65,10 +65,10 @@ COMMAND = Command(
     "export",
     "Write a model as a program that computes the same probabilities without naivete.",
     (
-        "naivete export weather.nvt --to python --output weather.py",
-        "naivete export weather.nvt --to onnx --output weather.onnx",
-        "naivete export weather.nvt --to sql --table observations --keys id --output weather.sql",
-        "naivete export weather.nvt --to c --name weather --output weather.c",
+        "naivete export weather.nvt --to python --out weather.py",
+        "naivete export weather.nvt --to onnx --out weather.onnx",
+        "naivete export weather.nvt --to sql --table observations --keys id --out weather.sql",
+        "naivete export weather.nvt --to c --name weather --out weather.c",
     ),
     arguments,
     run,

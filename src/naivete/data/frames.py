@@ -19,7 +19,7 @@ from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, quoted
 from naivete.variables import Name, State, check_unique
 
-__all__ = ["SparseMatrix", "as_array", "is_frame", "table_of"]
+__all__ = ["SparseMatrix", "as_array", "is_frame", "table_of", "unmasked"]
 
 
 def is_frame(X: object) -> bool:
@@ -85,7 +85,7 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
     if not isinstance(X, np.ndarray) and in_device_memory(X):
         tensor = tensor_of(X)
         X = tensor.cpu().numpy()
-    array = X if isinstance(X, np.ndarray) else as_array(X)
+    array = unmasked(X) if isinstance(X, np.ndarray) else as_array(X)
     if array.ndim != 2:
         raise DataError(f"{source}: expected rows and columns (2 dimensions), got {array.ndim}")
     names = _numbered_names(array.shape[1])
@@ -98,6 +98,19 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
 
         register_columns([column.values for column in columns], tensor.T)
     return Table(columns, source=source, rows=len(array))
+
+
+def unmasked(array: Any) -> Any:
+    """Return an array with missing values where a masked array of NumPy is masked; anything else as it is.
+
+    >>> unmasked(np.ma.array([1, 2], mask=[False, True])).tolist()
+    [1, None]
+    """
+    if not (hasattr(array, "filled") and hasattr(array, "mask")):  # numpy.ma is imported by those who use it
+        return array
+    values = np.array(array.data, None if array.dtype.kind == "f" else object)
+    values[np.broadcast_to(array.mask, values.shape)] = None  # nan among floats
+    return values
 
 
 def as_array(X: Any) -> NDArray[Any]:

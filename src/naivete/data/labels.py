@@ -12,7 +12,7 @@ from naivete import _kernels
 from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
 from naivete._kernels.dispatch import host_copy
 from naivete._kernels.exact_sums import LARGEST_EXACT
-from naivete.data.frames import is_frame
+from naivete.data.frames import is_frame, unmasked
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, NaiveteWarning, quoted, warn
 from naivete.variables import Name, State
@@ -35,7 +35,7 @@ def label_values(y: Any, rows: int) -> NDArray[Any]:
     if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
         raise DataError("y is a table; pass one column of it")
     try:
-        values = y if isinstance(y, np.ndarray) else _label_array(y)
+        values = unmasked(y) if isinstance(y, np.ndarray) else _label_array(y)
         if type(values) is not np.ndarray or values.ndim != 1 or values.dtype.kind not in "biufOU":
             from sklearn.utils.validation import column_or_1d
 
@@ -76,7 +76,7 @@ def checked_weights(sample_weight: Any, rows: int) -> Numbers | None:
     if sample_weight is None:
         return None
     try:
-        weight = np.array(host_copy(sample_weight), np.float64)
+        weight = np.array(unmasked(host_copy(sample_weight)), np.float64)
     except (TypeError, ValueError):
         raise DataTypeError(f"sample_weight={quoted(sample_weight)}: one number for each row is needed") from None
     if weight.ndim == 0:
@@ -108,8 +108,9 @@ def usable_rows(table: Table, labels: Labels, weight: Numbers | None, unlabelled
     without = _unlabelled(labels)
     if len(without) and unlabelled != "drop":
         listed = ", ".join(str(row + 1) for row in without[:5])
+        where = f"row {listed}" if len(without) == 1 else f"{len(without)} rows, the first are {listed}"
         raise DataError(
-            f"y has no label in {len(without)} rows, the first are {listed}: {quoted(labels[without[0]])} (Input y contains NaN, "
+            f"y has no label in {where}: {quoted(labels[without[0]])} (Input y contains NaN, "
             "infinity or missing values); leave them out yourself or with encoder=Encoder(unlabelled='drop')"
         )
     if len(without):

@@ -58,6 +58,9 @@ class Cost(NamedTuple):
         """The time on this machine, from the time of a unit of work, which is measured at the first use."""
         return self.units * seconds_per_unit()
 
+    def __str__(self) -> str:
+        return f"about {self.seconds:.2g} s and {self.bytes / 1e6:.2g} MB"
+
 
 class Size(NamedTuple):
     """The size of a table: the rows, and the number of states of each column, the class last."""
