@@ -124,7 +124,7 @@ def test_tables_that_are_refused(classifier: NetworkClassifier, case: tuple[Any,
 
 
 REFUSED_Y: dict[str, tuple[Any, type[Exception], str]] = {
-    "F5-nan": ([0, 1, np.nan, 1, 0, 1], DataError, "no label in 1 rows, the first are 3"),
+    "F5-nan": ([0, 1, np.nan, 1, 0, 1], DataError, "no label in row 3"),
     "F5-None": (["a", None, "b", None, "a", "b"], DataError, "no label in 2 rows, the first are 2, 4"),
     "F5-NA": (pd.Series([0, 1, None, 1, 0, 1], dtype="Int64"), DataError, "no label in row 3"),
     "F5-NaT": (np.array([pd.NaT, "a", "b", "a", "b", "a"], object), DataError, "no label in row 1"),
@@ -178,7 +178,7 @@ def test_weights_that_are_refused(classifier: NetworkClassifier, case: tuple[Any
 def test_every_classifier_checks_every_argument(classifier: NetworkClassifier) -> None:
     with pytest.raises(DataError, match="row 3: column 'x0': inf is infinity"):
         clone(classifier).fit(REFUSED_X["F6-inf"][0], Y)
-    with pytest.raises(DataError, match="no label in 1 rows, the first are 3"):
+    with pytest.raises(DataError, match="no label in row 3"):
         clone(classifier).fit(X, REFUSED_Y["F5-nan"][0])
     with pytest.raises(DataError, match=r"row 3: -1.0 is not a weight"):
         clone(classifier).fit(X, Y, REFUSED_WEIGHTS["F10-negative-weight"][0])
