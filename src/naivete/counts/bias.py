@@ -14,7 +14,7 @@ import numpy as np
 
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Bools, Numbers
-from naivete.counts.counts import Counts, margins_by_card
+from naivete.counts.counts import Counts, stacked_margins
 from naivete.counts.entropy_terms import rounded_bits
 from naivete.errors import ParameterError, quoted
 from naivete.variables import CLASS
@@ -59,7 +59,7 @@ def checked_bias(bias: object) -> Bias:
 def occurrence(counts: Counts) -> Occurrence:
     """Return the states and cases of every feature."""
     states, cases = np.empty(len(counts.features)), np.empty(len(counts.features))
-    for features, tables in margins_by_card(counts):
+    for features, tables in stacked_margins(counts):
         weights = tables.sum(axis=2)  # (feature, state)
         states[features], cases[features] = np.count_nonzero(weights, axis=1), weights.sum(axis=1)
     states[[v.density for v in counts.variables[:CLASS]]] = 2

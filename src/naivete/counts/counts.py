@@ -27,7 +27,10 @@ from naivete.counts.tables import CountTable, DenseTable, SparseTable, TableStac
 from naivete.errors import ResourceError, quoted
 from naivete.variables import CLASS, Family, Variable, family
 
-__all__ = ["Counts", "feature_kinds", "informative_features", "margins_by_card"]
+__all__ = ["Counts", "feature_kinds", "informative_features", "stacked", "stacked_margins"]
+
+STACKED_CELLS = 1 << 14
+"""The tables of the features with the class are filled up to one size and handled together up to this number of cells."""
 
 T = TypeVar("T")
 
@@ -441,11 +444,33 @@ def informative_features(counts: Counts) -> list[int]:
     return [x for x, card in enumerate(counts.cards(counts.features)) if card > 1 or counts.variables[x].density]
 
 
-def margins_by_card(counts: Counts) -> Iterator[tuple[list[int], NDArray[Any]]]:
-    """Yield the features with the same number of states, and their tables with the class.  # (feature, x, class)"""
-    by_card: dict[int, list[int]] = {}
-    for x, card in enumerate(counts.cards(counts.features)):
-        by_card.setdefault(card, []).append(x)
+def stacked_margins(counts: Counts) -> Iterator[tuple[list[int], NDArray[Any]]]:
+    """Yield groups of features and their tables with the class: all in one group if small, else by the number of states.
+
+    Parameters
+    ----------
+    counts : the counts.
+
+    Yields
+    ------
+    features : list of int
+        The features of the group.
+    tables : ndarray of shape (n_features, most states, n_classes)
+        Their tables; states that a feature does not have are zero.
+    """
     margins = counts.margins()
-    for features in by_card.values():
-        yield features, np.stack([margins[x, CLASS] for x in features])
+    tables = [margins[x, CLASS] for x in counts.features]
+    groups: dict[int, list[int]] = {}
+    together = len(tables) * max(map(np.size, tables), default=0) <= STACKED_CELLS
+    for x, table in enumerate(tables):
+        groups.setdefault(0 if together else len(table), []).append(x)
+    for features in groups.values():
+        yield features, stacked([tables[x] for x in features])
+
+
+def stacked(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return tables of two axes in one array; where one of them has fewer rows than another, the others are zero."""
+    result = np.zeros((len(tables), max(map(len, tables)), tables[0].shape[1]), np.result_type(*{table.dtype for table in tables}))
+    for rows, table in zip(result, tables, strict=True):
+        rows[: len(table)] = table
+    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -53,11 +54,12 @@ class EntropyTerms:
     def sums(self, tables: NDArray[Any]) -> Integers:
         """Return the sum of the terms of each table: one for each entry of the first two axes, or of the first of two axes."""
         lead = min(2, tables.ndim - 1)
-        cells = np.moveaxis(tables, range(lead), range(-lead, 0)).reshape(-1, *tables.shape[:lead])
-        if self._largest is None or cells.size <= self._largest or len(cells) > cells[0].size:
-            return np.asarray(self.of(cells).sum(axis=0))
-        total: Integers = self._table.take(cells[0], mode="clip")
-        for cell in cells[1:]:
+        number, cells = math.prod(tables.shape[:lead]), math.prod(tables.shape[lead:])
+        if self._largest is None or tables.size <= self._largest or cells > number:
+            return np.asarray(self.of(tables).reshape(*tables.shape[:lead], -1).sum(axis=-1))
+        planes = np.moveaxis(tables, range(lead), range(-lead, 0)).reshape(-1, *tables.shape[:lead])
+        total: Integers = self._table.take(planes[0], mode="clip")
+        for cell in planes[1:]:
             total += self._table.take(cell, mode="clip")
         return total
 

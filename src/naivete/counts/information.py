@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from naivete._kernels import run_parallel, threads
 from naivete._kernels.codes import Integers, Numbers
 from naivete.counts.bias import Bias, checked_bias, corrected_dependence, corrected_relevance, joinable
-from naivete.counts.counts import Counts, margins_by_card
+from naivete.counts.counts import Counts, stacked, stacked_margins
 from naivete.counts.entropy_terms import SCALE, EntropyTerms, conditional_informations, rounded_bits
 from naivete.counts.normal_information import normal_dependence, normal_relevance
 from naivete.counts.pairs import Pairs, SparsePair
@@ -149,7 +149,7 @@ def relevance(counts: Counts, *, bias: Bias = "plain") -> Numbers:
     if counts.relevance is None:
         terms = EntropyTerms(counts.margins()[CLASS,].sum())
         bits = np.zeros(len(counts.features))
-        for features, tables in margins_by_card(counts):
+        for features, tables in stacked_margins(counts):
             bits[features] = conditional_informations(terms, tables[:, None, :, :, None])[:, 0]
         for x, moments in counts.moments(counts.continuous, (CLASS,)).items():
             bits[x] = normal_relevance(moments)
@@ -170,10 +170,9 @@ def joined_relevance(counts: Counts, positions: Mapping[int, Integers]) -> Numbe
     tables = {x: counts.margins()[x, CLASS][: counts.variables[x].known] for x in positions}
     joined = {x: np.add.reduceat(table, np.append(0, positions[x]), axis=0) for x, table in tables.items() if len(table)}
     if joined:
-        most = max(map(len, joined.values()))
-        stacked = np.stack([np.pad(table, ((0, most - len(table)), (0, 0))) for table in joined.values()])
         terms = EntropyTerms(counts.margins()[CLASS,].sum())
-        bits[list(joined)] = rounded_bits(conditional_informations(terms, stacked[:, None, :, :, None])[:, 0])
+        plain = conditional_informations(terms, stacked([*joined.values()])[:, None, :, :, None])
+        bits[[*joined]] = rounded_bits(plain[:, 0])
     return bits
 
 
@@ -291,7 +290,7 @@ class _MarginTerms:
         classes = counts.margins()[CLASS,]
         self.terms = EntropyTerms(classes.sum())
         self.features = np.zeros(len(counts.features), np.int64)
-        for features, tables in margins_by_card(counts):
+        for features, tables in stacked_margins(counts):
             self.features[features] = self.terms.of(tables).sum(axis=(1, 2))
         self.classes = int(self.terms.of(classes).sum())
 

@@ -126,11 +126,14 @@ def _grown_trees(
         codes[i] = np.minimum(sample.codes[x][:rows], states[i])
     classes = variables[CLASS].card
     grown_on: list[list[Bools]] = [[] for _ in TREE_GROUPS]
+    among_rows = folds.case < rows
     tasks = []
     for i in range(number):
         group = i % len(TREE_GROUPS)
         used = random.permutation(FOLDS)[:FOLDS_OF_TREE]
-        grown_on[group].append(np.isin(folds.fold, used) & (folds.case < rows))
+        chosen = np.zeros(FOLDS, bool)
+        chosen[used] = True
+        grown_on[group].append(chosen[folds.fold] & among_rows)
         tasks.append((group, used, int(random.integers(2**62))))
 
     def grow(task: tuple[int, Integers, int]) -> Integers:
