@@ -282,74 +282,88 @@ INLINE void settle(double *mantissa, int32_t *exponent, int64_t n) {
     }
 }
 
-/* Writes for the rows from..to and the depths 0..depth the log-posteriors of the classes: prior (row, class) plus the sum over the
-   families of log P_d(x | class, context), normalized. leave[r] is the weight of row r that is left out of all counts, in class
-   labels[r]; with leave = NULL nothing is left out. `first` receives the terms of the families at depth 0, unless it is NULL. */
-API int naivete_context_logs(const column *columns, const uint32_t *const *bins, const int64_t *states, int64_t width,
-                             const family *families, int64_t count, int64_t depth, int64_t K, double theta, double delta,
-                             double least, const uint32_t *labels, const double *leave, const double *prior, int64_t from,
-                             int64_t to, double *out, double *first) {
-    const int64_t D = depth + 1;
-    uint32_t *binned = malloc(BATCH * width * sizeof *binned);
-    double *mantissa = malloc(BATCH * D * K * sizeof *mantissa);
-    int32_t *exponent = malloc(BATCH * D * K * sizeof *exponent);
-    double *P = malloc(K * sizeof *P);
-    const int ok = binned && mantissa && exponent && P;
-    for (; ok && from < to; from += BATCH) {
-        const int64_t len = to - from < BATCH ? to - from : BATCH;
-        for (int64_t j = 0; j < width; j++)
-            for (int64_t i = 0; i < len; i++) binned[j * BATCH + i] = bin(columns + j, bins[j], states[j], from + i);
+/* The rows from..to of some columns with their bins, and the families of features whose contexts are looked up. */
+typedef struct {
+    const column *columns;
+    const uint32_t *const *bins;
+    const int64_t *states;
+    int64_t width;
+    const family *families;
+    int64_t count, depth, K;
+    double theta, delta, least;
+    const uint32_t *labels;
+    const double *leave, *prior;
+    int64_t from, to;
+    double *out, *first;
+    uint32_t *binned;  /* (column, row of BATCH) */
+    double *mantissa;  /* (depth, row of BATCH, class): the products of the probabilities, and their exponents */
+    int32_t *exponent;
+    double *P;         /* of K numbers */
+} lookup;
+
+/* Multiplies the products of one row, `row` of the batch and `r` of all, by P_d(x | class, context) of a family at each depth d. */
+INLINE void multiply_family(const lookup *t, const int64_t K, int64_t f, int64_t row, int64_t r) {
+    const family *g = t->families + f;
+    const uint32_t x = t->binned[g->members[0] * BATCH + row];
+    const double w = t->leave ? t->leave[r] : 0.0;
+    const uint32_t y = t->leave ? t->labels[r] : UINT32_MAX;
+    double *restrict product = t->mantissa + row * K, *restrict P = t->P;
+    double *first = t->first ? t->first + (r * t->count + f) * K : NULL;
+    const double nx = g->margin[x] - w;
+    if (first)
+        for (int64_t c = 0; c < K; c++) first[c] = 0.0;
+    if (nx < 1e-9) return;
+    const double base = (nx + 1) / (g->total - w + g->states);
+    for (int64_t c = 0; c < K; c++) P[c] = base;
+    int64_t at = 0, d = 0;
+    for (;; d++) {
+        const level *l = g->levels + d;
+        const entry *cell = first_cell(l, at, x), *stop = l->cells + l->cell_at[at + 1];
+        const entry *e = l->classes + l->class_at[at], *last = l->classes + l->class_at[at + 1];
+        for (; e < last; e++) {
+            while (cell < stop && cell->x == x && cell->c < e->c) cell++;
+            double n = cell < stop && cell->x == x && cell->c == e->c ? cell->n : 0.0, N = e->n, kinds = e->x;
+            if (e->c == y) {
+                N -= w;
+                n -= w;
+                if (n < 1e-9) n = 0.0, kinds -= 1.0;
+                if (N < 1e-9) continue;
+            }
+            P[e->c] = backed_off(n, N, kinds, P[e->c], t->theta, t->delta);
+        }
+        for (int64_t c = 0; c < K; c++) product[d * BATCH * K + c] *= P[c];
+        if (first && !d)
+            for (int64_t c = 0; c < K; c++) first[c] = log(P[c]);
+        if (d == g->parents) break;
+        const int64_t next = child(l, l + 1, at, t->binned[g->members[d + 1] * BATCH + row]);
+        if (next < 0 || l[1].totals[next] - w < t->least) break;
+        at = next;
+    }
+    for (d++; d <= t->depth; d++)
+        for (int64_t c = 0; c < K; c++) product[d * BATCH * K + c] *= P[c];
+}
+
+INLINE void logs_of_classes(const lookup *t, const int64_t K) {
+    const int64_t D = t->depth + 1;
+    double *mantissa = t->mantissa;
+    int32_t *exponent = t->exponent;
+    for (int64_t from = t->from; from < t->to; from += BATCH) {
+        const int64_t len = t->to - from < BATCH ? t->to - from : BATCH;
+        for (int64_t j = 0; j < t->width; j++)
+            for (int64_t i = 0; i < len; i++) t->binned[j * BATCH + i] = bin(t->columns + j, t->bins[j], t->states[j], from + i);
         for (int64_t d = 0; d < D; d++)
             for (int64_t i = d * BATCH * K; i < (d * BATCH + len) * K; i++) mantissa[i] = 1.0, exponent[i] = 0;
-        for (int64_t f = 0; f < count; f++) {
-            const family *g = families + f;
-            for (int64_t i = 0; i < len; i++) {
-                const uint32_t x = binned[g->members[0] * BATCH + i];
-                const double w = leave ? leave[from + i] : 0.0;
-                const uint32_t y = leave ? labels[from + i] : UINT32_MAX;
-                double *product = mantissa + i * K;
-                const double nx = g->margin[x] - w;
-                if (first)
-                    for (int64_t c = 0; c < K; c++) first[((from + i) * count + f) * K + c] = 0.0;
-                if (nx < 1e-9) continue;
-                const double base = (nx + 1) / (g->total - w + g->states);
-                for (int64_t c = 0; c < K; c++) P[c] = base;
-                int64_t at = 0, d = 0;
-                for (;; d++) {
-                    const level *l = g->levels + d;
-                    const entry *cell = first_cell(l, at, x), *stop = l->cells + l->cell_at[at + 1];
-                    const entry *e = l->classes + l->class_at[at], *last = l->classes + l->class_at[at + 1];
-                    for (; e < last; e++) {
-                        while (cell < stop && cell->x == x && cell->c < e->c) cell++;
-                        double n = cell < stop && cell->x == x && cell->c == e->c ? cell->n : 0.0, N = e->n, t = e->x;
-                        if (e->c == y) {
-                            N -= w;
-                            n -= w;
-                            if (n < 1e-9) n = 0.0, t -= 1.0;
-                            if (N < 1e-9) continue;
-                        }
-                        P[e->c] = backed_off(n, N, t, P[e->c], theta, delta);
-                    }
-                    for (int64_t c = 0; c < K; c++) product[d * BATCH * K + c] *= P[c];
-                    if (first && !d)
-                        for (int64_t c = 0; c < K; c++) first[((from + i) * count + f) * K + c] = log(P[c]);
-                    if (d == g->parents) break;
-                    const int64_t next = child(l, l + 1, at, binned[g->members[d + 1] * BATCH + i]);
-                    if (next < 0 || l[1].totals[next] - w < least) break;
-                    at = next;
-                }
-                for (d++; d < D; d++)
-                    for (int64_t c = 0; c < K; c++) product[d * BATCH * K + c] *= P[c];
-            }
+        for (int64_t f = 0; f < t->count; f++) {
+            for (int64_t i = 0; i < len; i++) multiply_family(t, K, f, i, from + i);
             if (f % 8 == 7)
                 for (int64_t d = 0; d < D; d++) settle(mantissa + d * BATCH * K, exponent + d * BATCH * K, len * K);
         }
         for (int64_t i = 0; i < len; i++)
             for (int64_t d = 0; d < D; d++) {
                 const int64_t at = (d * BATCH + i) * K;
-                double *z = out + ((from + i) * D + d) * K, top = -INFINITY, sum = 0;
+                double *z = t->out + ((from + i) * D + d) * K, top = -INFINITY, sum = 0;
                 for (int64_t c = 0; c < K; c++) {
-                    z[c] = log(mantissa[at + c]) + exponent[at + c] * 0.69314718055994530942 + prior[(from + i) * K + c];
+                    z[c] = log(mantissa[at + c]) + exponent[at + c] * 0.69314718055994530942 + t->prior[(from + i) * K + c];
                     if (z[c] > top) top = z[c];
                 }
                 for (int64_t c = 0; c < K; c++) sum += exp(z[c] - top);
@@ -357,6 +371,36 @@ API int naivete_context_logs(const column *columns, const uint32_t *const *bins,
                 for (int64_t c = 0; c < K; c++) z[c] -= top;
             }
     }
+}
+
+/* For a small known number of classes the loops over the classes are unrolled. */
+static void logs(const lookup *t) {
+    switch (t->K) {
+    case 2: logs_of_classes(t, 2); break;
+    case 3: logs_of_classes(t, 3); break;
+    case 4: logs_of_classes(t, 4); break;
+    case 5: logs_of_classes(t, 5); break;
+    case 6: logs_of_classes(t, 6); break;
+    case 7: logs_of_classes(t, 7); break;
+    default: logs_of_classes(t, t->K);
+    }
+}
+
+/* Writes for the rows from..to and the depths 0..depth the log-posteriors of the classes: prior (row, class) plus the sum over the
+   families of log P_d(x | class, context), normalized. leave[r] is the weight of row r that is left out of all counts, in class
+   labels[r]; with leave = NULL nothing is left out. `first` receives the terms of the families at depth 0, unless it is NULL. */
+API int naivete_context_logs(const column *columns, const uint32_t *const *bins, const int64_t *states, int64_t width,
+                             const family *families, int64_t count, int64_t depth, int64_t K, double theta, double delta,
+                             double least, const uint32_t *labels, const double *leave, const double *prior, int64_t from,
+                             int64_t to, double *out, double *first) {
+    uint32_t *binned = malloc(BATCH * width * sizeof *binned);
+    double *mantissa = malloc(BATCH * (depth + 1) * K * sizeof *mantissa);
+    int32_t *exponent = malloc(BATCH * (depth + 1) * K * sizeof *exponent);
+    double *P = malloc(K * sizeof *P);
+    const int ok = binned && mantissa && exponent && P;
+    const lookup t = {columns, bins, states, width, families, count, depth, K, theta, delta, least, labels, leave, prior,
+                      from, to, out, first, binned, mantissa, exponent, P};
+    if (ok) logs(&t);
     free(binned);
     free(mantissa);
     free(exponent);

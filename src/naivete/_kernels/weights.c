@@ -10,6 +10,7 @@
 #include "elementary.h"
 
 enum { BLOCK = 64 }; /* rows whose exponentials are computed together */
+enum { FEW = 8 };    /* classes whose scores fit registers */
 #define SECOND UINT32_MAX
 
 /* Replaces numbers by their exponentials. */
@@ -342,8 +343,30 @@ API void naivete_row_scores(const int64_t *start, const uint32_t *column, const 
             for (int64_t c = 0; c < K; c++) scores[r * K + c] += value[e] * values[column[e] * K + c];
 }
 
-/* values: (column, class), then the intercepts. Inline, so that it is compiled for a known number of classes K too. */
-INLINE double loss_of_rows_body(const linear_rows *t, int64_t K, const double *values, double *gradient) {
+/* Adds the entries of a row times `values` (column, class) to the scores; of few classes the scores stay in registers. */
+INLINE void add_entries(const linear_rows *t, int64_t r, int64_t K, const double *restrict values, double *restrict scores) {
+    double few[FEW], *z = K <= FEW ? few : scores;
+    if (K <= FEW)
+        for (int64_t c = 0; c < K; c++) few[c] = scores[c];
+    for (int64_t e = t->start[r]; e < t->start[r + 1]; e++) {
+        const double x = t->value[e], *v = values + t->column[e] * K;
+        for (int64_t c = 0; c < K; c++) z[c] += x * v[c];
+    }
+    if (K <= FEW)
+        for (int64_t c = 0; c < K; c++) scores[c] = few[c];
+}
+
+/* Adds the errors of a row times its entries to the gradient (column, class). */
+INLINE void spread_errors(const linear_rows *t, int64_t r, int64_t K, const double *restrict errors, double *restrict gradient) {
+    for (int64_t e = t->start[r]; e < t->start[r + 1]; e++) {
+        const double x = t->value[e];
+        double *g = gradient + t->column[e] * K;
+        for (int64_t c = 0; c < K; c++) g[c] += x * errors[c];
+    }
+}
+
+/* values: (column, class), then the intercepts. */
+INLINE double loss_of_classes(const linear_rows *t, const int64_t K, const double *values, double *gradient) {
     const int64_t p = t->p;
     double loss = 0, *offset = t->room, *total = offset + K, *z = total + K, *weight = z + BLOCK * K;
     base_scores(t->base, values, K, p, offset);
@@ -352,25 +375,16 @@ INLINE double loss_of_rows_body(const linear_rows *t, int64_t K, const double *v
         int64_t len = 0;
         for (; r < t->rows && len < BLOCK; r++)
             if (t->weight[r] > 0) {
-                double *scores = z + len * K;
-                memcpy(scores, offset, K * sizeof *scores);
-                for (int64_t e = t->start[r]; e < t->start[r + 1]; e++) {
-                    const double x = t->value[e], *v = values + t->column[e] * K;
-                    for (int64_t c = 0; c < K; c++) scores[c] += x * v[c];
-                }
+                memcpy(z + len * K, offset, K * sizeof *z);
+                add_entries(t, r, K, values, z + len * K);
                 t->block_rows[len] = r;
                 t->block_labels[len] = t->labels[r];
                 weight[len++] = t->weight[r];
             }
         loss += errors(z, t->block_labels, weight, K, len, weight + BLOCK);
         for (int64_t i = 0; i < len; i++) {
-            const double *q = z + i * K;
-            for (int64_t c = 0; c < K; c++) total[c] += q[c];
-            for (int64_t e = t->start[t->block_rows[i]]; e < t->start[t->block_rows[i] + 1]; e++) {
-                const double x = t->value[e];
-                double *g = gradient + t->column[e] * K;
-                for (int64_t c = 0; c < K; c++) g[c] += x * q[c];
-            }
+            for (int64_t c = 0; c < K; c++) total[c] += z[i * K + c];
+            spread_errors(t, t->block_rows[i], K, z + i * K, gradient);
         }
     }
     for (int64_t j = 0; j < p; j++)
@@ -380,10 +394,22 @@ INLINE double loss_of_rows_body(const linear_rows *t, int64_t K, const double *v
     return loss;
 }
 
-static double loss_of_rows(const void *data, const double *values, double *gradient) {
-    const linear_rows *t = data;
-    return t->K == 1 ? loss_of_rows_body(t, 1, values, gradient) : loss_of_rows_body(t, t->K, values, gradient);
+/* For a known number of classes the loops over the classes are unrolled. */
+INLINE double loss_of_matrix_body(const linear_rows *t, const double *values, double *gradient) {
+    switch (t->K) {
+    case 1: return loss_of_classes(t, 1, values, gradient);
+    case 3: return loss_of_classes(t, 3, values, gradient);
+    case 4: return loss_of_classes(t, 4, values, gradient);
+    case 5: return loss_of_classes(t, 5, values, gradient);
+    case 6: return loss_of_classes(t, 6, values, gradient);
+    case 7: return loss_of_classes(t, 7, values, gradient);
+    case 8: return loss_of_classes(t, 8, values, gradient);
+    default: return loss_of_classes(t, t->K, values, gradient);
+    }
 }
+BY_INSTRUCTION_SET(double, loss_of_matrix, (const linear_rows *t, const double *values, double *gradient), (t, values, gradient))
+
+static double loss_of_rows(const void *data, const double *values, double *gradient) { return loss_of_matrix(data, values, gradient); }
 
 /* Writes about X'WX (column + 1, column + 1) of a matrix with a last column of ones, from at most `most` of its rows. Returns 0 if
    there is not enough memory. */
