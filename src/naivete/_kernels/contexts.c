@@ -17,16 +17,17 @@ INLINE uint32_t bin(const column *c, const uint32_t *bins, int64_t states, int64
     return bins[known_code(c, states, r)];
 }
 
-/* Computes for the rows from..to the position of each row in a table whose axes are some binned columns, the last varying
-   fastest. Columns and look-up tables are those of the members of the family. */
-API void naivete_context_keys(const column *columns, const uint32_t *const *bins, const int64_t *states, const int64_t *cards,
-                              int64_t members, int64_t from, int64_t to, uint64_t *keys) {
+/* Computes for the rows from..to the position of each row in a table whose axes are some binned columns, the last varying fastest. */
+API void naivete_context_keys(const column *columns, const uint32_t *const *bins, const int64_t *states, const int64_t *members,
+                              const int64_t *cards, int64_t axes, int64_t from, int64_t to, uint64_t *keys) {
     for (; from < to; from += BATCH) {
         const int64_t len = to - from < BATCH ? to - from : BATCH;
         uint64_t *out = keys + from;
         memset(out, 0, len * sizeof *out);
-        for (int64_t m = 0; m < members; m++)
-            for (int64_t i = 0; i < len; i++) out[i] = out[i] * cards[m] + bin(columns + m, bins[m], states[m], from + i);
+        for (int64_t m = 0; m < axes; m++) {
+            const int64_t j = members[m];
+            for (int64_t i = 0; i < len; i++) out[i] = out[i] * cards[m] + bin(columns + j, bins[j], states[j], from + i);
+        }
     }
 }
 
@@ -73,12 +74,21 @@ static int64_t count_keys(uint64_t *keys, int64_t n, int64_t *counts) {
     return m + 1;
 }
 
-/* Writes the distinct keys of the rows, increasing, and how often each occurs; returns their number. The keys are below 2^bits. */
-API int64_t naivete_context_counts(const column *columns, const uint32_t *const *bins, const int64_t *states, const int64_t *cards,
-                                   int64_t members, int64_t rows, int64_t bits, uint64_t *keys, uint64_t *other, int64_t *counts) {
-    naivete_context_keys(columns, bins, states, cards, members, 0, rows, keys);
-    sort_keys(keys, other, rows, bits);
-    return count_keys(keys, rows, counts);
+/* Writes for several tables, whose axes[i] members and cards follow one another, the distinct keys of the rows, increasing, how
+   often each occurs, and (in `numbers`) how many there are. The keys of table i are below 2^bits[i]. There is room for the keys of
+   all rows and tables, and in `other` for those of one table. */
+API void naivete_context_counts(const column *columns, const uint32_t *const *bins, const int64_t *states, const int64_t *members,
+                                const int64_t *cards, const int64_t *axes, const int64_t *bits, int64_t tables, int64_t rows,
+                                uint64_t *keys, uint64_t *other, int64_t *counts, int64_t *numbers) {
+    for (int64_t i = 0; i < tables; i++) {
+        naivete_context_keys(columns, bins, states, members, cards, axes[i], 0, rows, keys);
+        sort_keys(keys, other, rows, bits[i]);
+        numbers[i] = count_keys(keys, rows, counts);
+        members += axes[i];
+        cards += axes[i];
+        keys += numbers[i];
+        counts += numbers[i];
+    }
 }
 
 static int by_feature(const void *a, const void *b) {

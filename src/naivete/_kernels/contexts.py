@@ -86,10 +86,9 @@ class BinnedColumns:
         pointers, states = np.array([address(t) for t in tables], np.int64), np.array([len(t) - 1 for t in tables], np.int64)
         return columns, pointers, states, arrays, tables
 
-    def structs(self, members: Sequence[int] | None = None) -> tuple[list[int], Any]:
-        """Return the addresses of the structs, look-up tables and their lengths, and what has to be kept alive meanwhile."""
-        arrays = [array if members is None else array.take(members, axis=0) for array in self._prepared[:3]]
-        return [address(array) for array in arrays], (arrays, self)
+    def structs(self) -> list[int]:
+        """Return the addresses of the structs, look-up tables and their lengths, valid as long as this object exists."""
+        return [address(array) for array in self._prepared[:3]]
 
 
 def context_keys(columns: BinnedColumns, members: Sequence[int], cards: Sequence[int]) -> NDArray[np.uint64]:
@@ -108,9 +107,8 @@ def context_keys(columns: BinnedColumns, members: Sequence[int], cards: Sequence
             keys = keys * np.uint64(card) + column
         return keys
     keys = np.empty(rows, np.uint64)
-    struct, _kept_alive = columns.structs(members)
-    sizes = np.array(cards, np.int64)
-    library.naivete_context_keys(*struct, address(sizes), len(sizes), 0, rows, address(keys))
+    axes = np.array([members, cards], np.int64)
+    library.naivete_context_keys(*columns.structs(), address(axes), address(axes[1]), axes.shape[1], 0, rows, address(keys))
     return keys
 
 
@@ -131,24 +129,37 @@ KEPT = 1 << 26
 """The most bytes of scratch memory that a thread keeps."""
 
 
-def counted_contexts(columns: BinnedColumns, members: Sequence[int], cards: Sequence[int]) -> tuple[NDArray[np.uint64], Integers]:
-    """Return the distinct keys of the rows (see `context_keys`), increasing, and how often each occurs.
+def counted_contexts(
+    columns: BinnedColumns, tables: Sequence[tuple[Sequence[int], Sequence[int]]]
+) -> list[tuple[NDArray[np.uint64], Integers]]:
+    """Return for several tables the distinct keys of the rows (see `context_keys`), increasing, and how often each occurs.
+
+    Parameters
+    ----------
+    columns : the columns.
+    tables : the axes of each table: some columns, and the number of bins of each.
 
     >>> columns = BinnedColumns([np.array([1, 0, 255, 1], np.uint8)], [np.array([0, 1, 2], np.uint32)])
-    >>> [part.tolist() for part in counted_contexts(columns, (0,), (3,))]
-    [[0, 1, 2], [1, 2, 1]]
+    >>> [(keys.tolist(), counts.tolist()) for keys, counts in counted_contexts(columns, [([0], [3])])]
+    [([0, 1, 2], [1, 2, 1])]
     """
     library, rows = compiled(), len(columns.codes[0])
     if library is None:
-        distinct, counts = np.unique(context_keys(columns, members, cards), return_counts=True)
-        return distinct, counts.astype(np.int64)
-    struct, _kept_alive = columns.structs(members)
-    sizes, bits = np.array(cards, np.int64), max(1, (math.prod(cards) - 1).bit_length())
-    pool = _scratch.at_least(24 * rows) if 24 * rows <= KEPT else np.empty(24 * rows, np.uint8)
-    parts = [pool[i * 8 * rows : (i + 1) * 8 * rows] for i in range(3)]
-    places = (address(part) for part in parts)
-    number = library.naivete_context_counts(*struct, address(sizes), len(sizes), rows, bits, *places)
-    return parts[0].view(np.uint64)[:number].copy(), parts[2].view(np.int64)[:number].copy()
+        distinct = [np.unique(context_keys(columns, *table), return_counts=True) for table in tables]
+        return [(keys, counts.astype(np.int64)) for keys, counts in distinct]
+    members, cards = (np.array([number for table in tables for number in table[i]], np.int64) for i in range(2))
+    axes, bits, numbers = np.empty((3, len(tables)), np.int64)
+    axes[:] = [len(table[1]) for table in tables]
+    bits[:] = [max(1, (math.prod(table[1]) - 1).bit_length()) for table in tables]
+    room, size = len(tables) * rows, 8 * rows * (2 * len(tables) + 1)
+    pool = (_scratch.at_least(size)[:size] if size <= KEPT else np.empty(size, np.uint8)).view(np.uint64)
+    keys, counts = pool[:room], pool[room : 2 * room].view(np.int64)
+    places = address(keys), address(pool[2 * room :]), address(counts), address(numbers)
+    shape = address(members), address(cards), address(axes), address(bits), len(tables), rows
+    library.naivete_context_counts(*columns.structs(), *shape, *places)
+    ends = np.cumsum(numbers).tolist()
+    keys, counts = keys[: ends[-1]].copy(), counts[: ends[-1]].copy()
+    return [(keys[start:end], counts[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int], least: float) -> ContextTree:
@@ -219,7 +230,8 @@ def context_logs(
         logs = sums + prior[:, None]
         logs -= logs.max(axis=2, keepdims=True)
         return logs - np.log(np.exp(logs).sum(axis=2, keepdims=True)), first
-    struct, _kept_alive = BinnedColumns(codes, bins).structs()
+    columns = BinnedColumns(codes, bins)
+    struct = columns.structs()
     leave, prior = left_out_addresses(left_out), np.ascontiguousarray(prior, np.float64)
     results = address(sums), address(first) if terms else 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ __all__ = ["LARGEST", "ContextCounts", "ContextRequest", "TreeRequest", "context
 
 LARGEST = 2**62
 """The most cells of a table whose configurations can be numbered."""
+ROWS_TOGETHER = 1 << 16
+"""Tables are counted in one call until they have about so many rows together."""
 
 
 class ContextRequest(NamedTuple):
@@ -83,21 +86,37 @@ def _of_part(block: Block, requests: Sequence[Request]) -> Sums:
     weights = {q: limb for q, limb in limbs(block.weight).items() if limb is not None}
     binned = _binned_columns(block, requests)
 
-    def count(request: Request) -> tuple[NDArray[np.uint64], LimbSums]:
+    def count(positions: range) -> Sums:
+        request = requests[positions[0]]
         if isinstance(request, TreeRequest):
             cells = tree_leaves(features, request.states, request.nodes) * request.classes + labels
             if weights:
-                return _added(cells.astype(np.uint64), weights)
+                return [_added(cells.astype(np.uint64), weights)]
             numbers = np.bincount(cells)
             occurring = np.flatnonzero(numbers)
-            return occurring.astype(np.uint64), {0: numbers[occurring].astype(np.int64)}
-        table = binned[id(request.bins)], [*request.columns, len(features)], request.cards
+            return [(occurring.astype(np.uint64), {0: numbers[occurring].astype(np.int64)})]
+        chosen = [other for other in requests[positions.start : positions.stop] if isinstance(other, ContextRequest)]
+        columns, tables = binned[id(request.bins)], [((*other.columns, len(features)), other.cards) for other in chosen]
         if weights:
-            return _added(context_keys(*table), weights)
-        keys, numbers = counted_contexts(*table)
-        return keys, {0: numbers}
+            return [_added(context_keys(columns, *table), weights) for table in tables]
+        return [(keys, {0: numbers}) for keys, numbers in counted_contexts(columns, tables)]
 
-    return run_parallel(count, requests, 32.0 * len(block) * len(requests))
+    counted = run_parallel(count, _together(requests, len(block)), 32.0 * len(block) * len(requests))
+    return [sums for some in counted for sums in some]
+
+
+def _together(requests: Sequence[Request], rows: int) -> list[range]:
+    """Return the positions of the requests that are counted in one call: of few rows several ones with the same bins."""
+    most, result = max(1, ROWS_TOGETHER // max(1, rows)), []
+    for _, group in groupby(range(len(requests)), lambda i: _bins_of(requests[i])):
+        positions = list(group)
+        size = most if isinstance(requests[positions[0]], ContextRequest) else 1
+        result += [range(i, min(i + size, positions[-1] + 1)) for i in range(positions[0], positions[-1] + 1, size)]
+    return result
+
+
+def _bins_of(request: Request) -> int:
+    return id(request.bins) if isinstance(request, ContextRequest) else 0
 
 
 def _binned_columns(block: Block, requests: Sequence[Request]) -> dict[int, BinnedColumns]:

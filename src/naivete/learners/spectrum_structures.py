@@ -167,7 +167,8 @@ def bin_information(counts: Counts, columns: Columns) -> tuple[Numbers, Numbers]
     states = _joined_cards(states, counts.rows)
     variables = (*(Variable(x, tuple(range(card))) for x, card in enumerate(states)), counts.variables[CLASS])
     view = binned_counts(counts, bins, variables, missing_as_state=True)
-    bits, pair_bits = relevance(view, bias="corrected"), dependence(view, bias="corrected")
+    pair_bits = dependence(view, bias="corrected")  # counts the features with the class in the same pass
+    bits = relevance(view, bias="corrected")
     number = len(columns.informative)
     pairs = number * (number - 1) // 2
     if CASES_PER_PAIR * pairs > view.total and len(significant_features(view, columns.informative, SIGNIFICANT)) < FEW * number:

@@ -61,7 +61,7 @@ class Member(_WithoutCaches):
     @cached_property
     def families(self) -> list[ContextFamily]:
         """The features with their contexts."""
-        return run_parallel(self._family, range(len(self.parents)))
+        return run_parallel(self._family, range(len(self.parents)), 64.0 * sum(map(len, self.keys)))
 
     def release(self, size: int) -> None:
         """Free the memory of `families` if they take more bytes than `size`; they are built again when they are needed."""
