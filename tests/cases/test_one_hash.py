@@ -332,5 +332,6 @@ def test_a_given_schema_saves_the_first_pass(tmp_path: Path) -> None:
     assert model_hash(again) == model_hash(learned)
     assert (learned.passes_, again.passes_) == (3, 2)
     assert NaiveBayes().fit_cases(tmp_path / "rows.csv", "y").passes_ == 1
+    assert Spectrum(members=1).fit_cases(tmp_path / "rows.csv", "y").passes_ == 5
     same = KDB(k=1, theta=-np.inf).fit_cases(tmp_path / "rows.csv", "y", schema=learned.network_.variables)
     assert model_hash(same) == model_hash(learned)
