@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import naivete
+from naivete.classifiers.registry import REGISTRY
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
@@ -109,7 +110,19 @@ def setup(app: Any) -> None:
     """Remove the generated pages of the last build, some of whose names may be gone; choose the members that pages show."""
     for folder in (app.srcdir, app.outdir):
         shutil.rmtree(Path(folder, "api", "generated"), ignore_errors=True)
+    classifiers = Path(app.srcdir, "api", "generated", "classifiers.rst")
+    classifiers.parent.mkdir(parents=True)
+    classifiers.write_text(_classifiers())
     app.connect("autodoc-skip-member", _is_left_out)
+
+
+def _classifiers() -> str:
+    """Return the page with all classifiers of the registry, in its order."""
+    names = "\n".join(f"   {entry.name}" for entry in REGISTRY)
+    return (
+        "Classifiers\n===========\n\nWhich one to choose: :doc:`/start/choose`.\n\n.. currentmodule:: naivete\n\n"
+        f".. autosummary::\n   :toctree: .\n   :nosignatures:\n\n{names}\n"
+    )
 
 
 def _is_left_out(app: Any, kind: str, name: str, member: Any, *details: Any) -> bool | None:  # noqa: ARG001

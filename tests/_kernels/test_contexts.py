@@ -155,6 +155,15 @@ def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
     assert [a.tolist() for a in one[2]] == [a.tolist() for a in two[2]]
 
 
+@pytest.mark.skipif(len(TIERS) < 2, reason="the C kernels are not installed")
+def test_columns_are_prepared_before_threads_share_them() -> None:
+    """Addresses of arrays that a second thread makes again would be those of memory that is freed."""
+    columns = BinnedColumns([np.array([1, 0, 255], np.uint8)], [np.array([0, 1, 2], np.uint32)])
+    prepared = vars(columns)["_structs"]
+    assert columns.structs() == [array.ctypes.data for array in prepared]
+    assert vars(columns)["_structs"] is prepared
+
+
 @given(seed=st.integers(0, 1000), classes=st.integers(1, 3))
 def test_errors_are_the_derivative_of_the_loss(seed: int, classes: int) -> None:
     rng = np.random.default_rng(seed)

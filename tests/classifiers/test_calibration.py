@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import naivete
 from naivete import KDB, TAN, NaiveBayes
@@ -29,7 +31,7 @@ from naivete.counts.counts import Counts
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError, ParameterError
 from naivete.evaluation import cross_validate
-from naivete.learners.calibration import leave_one_out_temperature
+from naivete.learners.calibration import PENALTY, leave_one_out_temperature
 from naivete.network.estimation import estimate
 from tests.oracles import honest_leave_one_out
 from tests.strategies import some_cases, structures
@@ -74,7 +76,8 @@ def test_the_temperature_minimizes_the_loss_of_honest_leave_one_out(training: Me
     weight = np.ones(len(labels)) if training.block.weight is None else training.block.weight
     posterior = honest_leave_one_out(training, structure, "backoff")
     used = np.bincount(labels, weight)[labels] > np.minimum(weight, 1.0)
-    lost = {t: loss(posterior[used], labels[used], weight[used], t) for t in (power, 0.02, 8.0, *np.geomspace(0.02, 8, 60))}
+    powers = (power, 0.02, 8.0, *np.geomspace(0.02, 8, 60))
+    lost = {t: loss(posterior[used], labels[used], weight[used], t) + PENALTY * (t - 1) ** 2 / 2 for t in powers}
     assert lost[power] <= min(lost.values()) + 1e-3 * (1 + weight.sum())
 
 
@@ -94,6 +97,18 @@ def test_every_classifier_of_tables_can_be_calibrated(kind: type[NetworkClassifi
     word = str(spec_of(calibrated))
     assert "calibration=leave-one-out" in word
     assert classifier_of(word).calibration == LEAVE_ONE_OUT
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, KDB, TAN], ids=lambda kind: kind.__name__)
+def test_calibration_does_little_harm_where_no_left_out_case_is_wrong(kind: type[NetworkClassifier]) -> None:
+    """Without a penalty the temperature of some folds is the largest one, and the log loss is three to five times as high."""
+    features, labels = load_wine(return_X_y=True)
+    losses = []
+    for calibration in (None, LEAVE_ONE_OUT):
+        classifier, folds = kind(calibration=calibration), StratifiedKFold(5, shuffle=True, random_state=0)
+        posterior = cross_val_predict(classifier, features, labels, cv=folds, method="predict_proba")
+        losses.append(-np.log(posterior[np.arange(len(labels)), labels]).mean())
+    assert losses[1] < 1.25 * losses[0]
 
 
 def test_too_sure_a_classifier_gets_a_low_temperature() -> None:

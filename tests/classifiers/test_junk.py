@@ -55,6 +55,22 @@ def test_no_classifier_loses_more_than_a_point(names: list[str], without: dict[s
     assert all(junk[model] >= without[model] - 0.01 for model in MODELS), (junk, without)
 
 
+@pytest.mark.parametrize("word", ["tan", "fan", "kdb:k=2"])
+def test_a_random_column_of_a_hundred_common_values_gets_no_arcs(word: str) -> None:
+    """It is not left out, since each value has 20 rows; arcs to it would replace those between a and b."""
+    rng, rows = np.random.default_rng(100), 4000
+    a, b, y = rng.integers(0, 2, (3, rows))
+    b = np.where(rng.random(rows) < 0.9, a ^ y, b)
+    frame = pd.DataFrame({"a": a, "b": b, "other": rng.integers(0, 2, rows)}).astype(str)
+    region = [f"region {code}" for code in rng.integers(0, 100, rows)]
+    train, test = slice(0, 2000), slice(2000, rows)
+    plain = classifier_of(word).fit(frame[train], y[train]).score(frame[test], y[test])
+    model = classifier_of(word).fit(frame.assign(region=region)[train], y[train])
+    names = [variable.name for variable in model.network_.variables]
+    assert not any("region" in (names[p], names[x]) for p, x in model.network_.arcs if names[p] != names[-1])
+    assert model.score(frame.assign(region=region)[test], y[test]) > plain - 0.02 > 0.9
+
+
 def test_all_columns_are_named_once_and_the_model_stays_small(tmp_path: Any) -> None:
     X, y = made()
     rng = np.random.default_rng(1)

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.naive_bayes import CategoricalNB
 
-from naivete import C45, CB, KDB, TAN, Encoder, Full, HiddenNaive, KNaive, Lookup, NaiveBayes, NetworkClassifier
+from naivete import AODE, C45, CB, KDB, TAN, Encoder, Full, HiddenNaive, KNaive, Lookup, NaiveBayes, NetworkClassifier, Spectrum
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.data.generated import corral, led7
@@ -407,6 +407,9 @@ def test_other_refusals() -> None:
     X, y = XY
     with pytest.raises(ParameterError, match="pass a classifier of naivete"):
         diagnose(LogisticRegression(), X, y)  # type: ignore[arg-type]
+    for several in (Spectrum(members=1), AODE()):
+        with pytest.raises(ParameterError, match=r"does not predict with one network.*choose among .*KDB"):
+            diagnose(several, [["a"], ["b"]], [0, 1])
     with pytest.raises(ParameterError, match="this TAN is not fitted; pass y"):
         diagnose(TAN(), X)
     with pytest.raises(ParameterError, match=r"train=\(X, y\)"):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naivete
 from naivete._kernels.contexts import LeftOut
 from naivete._kernels.dispatch import compiled
 from naivete.cases import sample as sample_module
@@ -362,6 +363,23 @@ def test_features_with_too_many_states_for_trees_are_left_to_the_structures(monk
     )
     assert 1 not in used
     assert used - {-1}
+
+
+def test_the_terms_of_many_classes_stay_within_the_budget() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 30)), rng.integers(0, 50, 600)
+    with pytest.raises(ResourceError, match=r"terms of 50 classes in 600 cases, which take [\d,]+ bytes; the budget is 7,000,000"):
+        Spectrum(members=1, budget=7_000_000).fit(X, y)
+
+
+def test_large_weights_are_fitted_by_all_kernels() -> None:
+    """Rounding errors make the matrix of second derivatives seem singular."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (200, 5)), rng.integers(0, 2, 200)
+    for tier in ("numpy", "c") if compiled() else ("numpy",):
+        with naivete.use_kernels(tier):
+            posterior = Spectrum(members=1).fit(X, y, sample_weight=np.full(200, 1e14)).predict_proba(X)
+        assert np.isfinite(posterior).all()
 
 
 def test_contexts_of_streamed_rows_stay_within_the_budget() -> None:

@@ -74,7 +74,7 @@ def check(tmp_path: Path, wanted: int, longest: float, seed: int) -> None:
         place.mkdir()
         model, own = killed_until_done(data, place, rng, longest, min(4, wanted - kills))
         assert model_hash(load(model)) == expected
-        assert not (place / "saved").exists()
+        assert not list((place / "saved").glob("*"))  # a kill between two system calls can leave the empty folder
         kills, runs = kills + own, runs + 1
 
 

@@ -1,7 +1,7 @@
 /* Counts of a feature in nested contexts: for the parents p1, p2, ... of a feature x the contexts (), (p1), (p1, p2), ...
 
    The counts of one family are a tree of contexts. The contexts of one depth are stored together, those that extend the same
-   context side by side and in the order of their last code. The numpy version of every function is in contexts.py. */
+   context side by side and in the order of their last code. The NumPy versions are in contexts_numpy.py and context_trees.py. */
 
 #include <math.h>
 #include <stdint.h>
@@ -281,7 +281,7 @@ done:
     return ok;
 }
 
-/* Multiplies and keeps the exponent apart, so that nothing underflows. */
+/* Moves the exponents of products into integers, so that nothing underflows. */
 INLINE void settle(double *mantissa, int32_t *exponent, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint64_t u;

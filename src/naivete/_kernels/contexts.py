@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,17 +77,16 @@ class BinnedColumns:
 
     def __init__(self, codes: Codes, bins: Bins) -> None:
         self.codes, self.bins = codes, bins
-
-    @cached_property
-    def _prepared(self) -> tuple[Any, ...]:
-        columns, arrays = columns_struct(self.codes)
-        tables = [np.ascontiguousarray(table, np.uint32) for table in self.bins]
-        pointers, states = np.array([address(t) for t in tables], np.int64), np.array([len(t) - 1 for t in tables], np.int64)
-        return columns, pointers, states, arrays, tables
+        if compiled() is not None:  # here, not when they are first needed: threads share them
+            columns, arrays = columns_struct(codes)
+            tables = [np.ascontiguousarray(table, np.uint32) for table in bins]
+            pointers = np.array([address(table) for table in tables], np.int64)
+            states = np.array([len(table) - 1 for table in tables], np.int64)
+            self._structs, self._kept_alive = (columns, pointers, states), (arrays, tables)
 
     def structs(self) -> list[int]:
         """Return the addresses of the structs, look-up tables and their lengths, valid as long as this object exists."""
-        return [address(array) for array in self._prepared[:3]]
+        return [address(array) for array in self._structs]
 
 
 def context_keys(columns: BinnedColumns, members: Sequence[int], cards: Sequence[int]) -> NDArray[np.uint64]:
@@ -112,6 +110,10 @@ def context_keys(columns: BinnedColumns, members: Sequence[int], cards: Sequence
     return keys
 
 
+KEPT = 1 << 26
+"""The most bytes of scratch memory that a thread keeps."""
+
+
 class _Scratch(threading.local):
     """Memory that each thread uses again and again."""
 
@@ -120,13 +122,11 @@ class _Scratch(threading.local):
 
     def at_least(self, size: int) -> NDArray[np.uint8]:
         if len(self.bytes) < size:
-            self.bytes = np.empty(size + size // 4, np.uint8)
+            self.bytes = np.empty(max(size, min(size + size // 4, KEPT)), np.uint8)
         return self.bytes
 
 
 _scratch = _Scratch()
-KEPT = 1 << 26
-"""The most bytes of scratch memory that a thread keeps."""
 
 
 def counted_contexts(

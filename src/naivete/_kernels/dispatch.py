@@ -88,7 +88,7 @@ def use(tier: Tier) -> Iterator[None]:
 def use_kernels(tier: Tier, device: str | None = None) -> Iterator[None]:
     """Select the kernels that count and predict, for the body of a with statement, in all threads.
 
-    All kernels give the same models and predictions, to the last bit; probabilities of `Spectrum` agree to about 1e-12.
+    All kernels give the same models and predictions, to the last bit, except those of `Spectrum`, which agree to about 1e-8.
 
     Parameters
     ----------

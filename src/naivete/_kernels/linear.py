@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.dispatch import address, compiled, require_memory
-from naivete._kernels.weights import CURVATURE_ROWS, TOLERANCE, Metric, loss_of_scores, minimized
+from naivete._kernels.weights import CURVATURE_ROWS, TOLERANCE, Metric, factorized, loss_of_scores, minimized
 
 __all__ = ["LinearRows", "fit_linear", "gram", "row_scores"]
 
@@ -97,8 +97,7 @@ def fit_linear(
         difference = values - origin
         return loss + 0.5 * float((strength * difference * difference).sum()), (gradient + strength * difference).ravel()
 
-    factor = np.linalg.cholesky(curvatures) if dense else np.sqrt(curvatures).reshape(-1, 1, 1)
-    metric = Metric(np.asarray(factor, np.float64))
+    metric = Metric(factorized(curvatures) if dense else np.sqrt(curvatures).reshape(-1, 1, 1))
     return minimized(objective, first.ravel(), metric, steps).reshape(first.shape)
 
 

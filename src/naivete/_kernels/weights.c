@@ -239,7 +239,7 @@ INLINE double loss_of_terms_body(const void *data, const double *values, double 
 BY_INSTRUCTION_SET(double, loss_of_terms, (const void *data, const double *values, double *gradient), (data, values, gradient))
 
 /* Adds the second derivative of the loss at `values`, estimated from at most `most` of the rows, to the lower triangle of a matrix;
-   `one` has room for K (p + K) numbers. */
+   `one` has room for 2 (p + K) numbers. */
 INLINE int add_curvature_body(const weighted_terms *t, const double *values, int64_t most, double *one, double *matrix) {
     const int64_t K = t->K, p = t->p, n = p + K, step = t->rows / most + 1;
     double all = 0, some = 0, *z = t->room;

@@ -22,6 +22,8 @@ TOLERANCE = 1e-7
 """The search stops where a step is expected to improve the loss by less than about this share of it."""
 CURVATURE_ROWS = 512
 """From about so many rows the curvature at the start of a search is estimated."""
+LEAST_PIVOT = 1e-12
+"""The smallest pivot of a Cholesky factorization, as a share of the diagonal element."""
 RANGE = (0.02, 8.0)
 """The smallest and the largest temperature."""
 FACTOR_TOLERANCE = 1e-8
@@ -110,8 +112,26 @@ def _fitted(terms: Numbers, labels: NDArray[np.uint32], weight: Numbers, strengt
     used = np.flatnonzero(weight)
     some = used[:: len(used) // CURVATURE_ROWS + 1]
     curvature = _curvature(terms[some], weight[some] * (weight.sum() / max(float(weight[some].sum()), 1e-300)), origin)
-    metric = Metric(np.asarray(np.linalg.cholesky(curvature + np.diag(strength)), np.float64)[None])
+    metric = Metric(factorized((curvature + np.diag(strength))[None]))
     return minimized(objective, origin, metric, steps)
+
+
+def factorized(matrices: Numbers) -> Numbers:
+    """Return the Cholesky factors of symmetric matrices; a pivot that rounding errors make too small or negative is replaced.
+
+    >>> factorized(np.array([[[4.0, 2.0], [2.0, 1.0 - 1e-17]]])).round(3).tolist()  # singular
+    [[[2.0, 0.0], [1.0, 0.0]]]
+    """
+    try:
+        factors = np.asarray(np.linalg.cholesky(matrices), np.float64)
+    except np.linalg.LinAlgError:
+        factors = np.tril(matrices)
+        for factor in factors:
+            for i, row in enumerate(factor):
+                for j in range(i):
+                    row[j] = (row[j] - row[:j] @ factor[j, :j]) / factor[j, j]
+                row[i] = np.sqrt(max(row[i] - row[:i] @ row[:i], LEAST_PIVOT * row[i]))
+    return factors
 
 
 def _curvature(terms: Numbers, weight: Numbers, values: Numbers) -> Numbers:

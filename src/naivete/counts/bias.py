@@ -28,7 +28,7 @@ LEAST: Final = 0.01
 ROWS: Final = 64
 """The number of rows of a matrix that are corrected at a time."""
 MANY_STATES: Final = 20
-CASES: Final = 5
+CASES: Final = 25
 """A feature with more than `MANY_STATES` states and fewer than `CASES` cases for each state and class gets no arcs."""
 
 

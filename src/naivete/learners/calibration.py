@@ -21,6 +21,8 @@ SAMPLE: Final = 10_000
 """The most different cases from which the temperature is computed."""
 DIGITS: Final = 4
 """The decimal digits of a temperature; rounding errors of the sums are far below."""
+PENALTY: Final = 5.0
+"""The weight of the squared distance of the temperature from 1, in nats; chosen among 0, 2, 5 and 10 on 76 data sets."""
 LEAST_LOG: Final = -700.0
 """Smaller logarithms of probabilities, relative to the most probable class, are replaced by this one."""
 
@@ -31,8 +33,9 @@ def leave_one_out_temperature(
     """Return the temperature t for which P(class | row) ** t, normalized, has the lowest log loss in exact leave-one-out.
 
     Each case is predicted by the tables of all other cases; the structure is not learned again. Below 1 the network is too sure
-    of its predictions, above 1 not sure enough. One pass over the rows draws a sample that does not depend on their order. A case
-    whose class has no other case is not used. The temperature is between 0.02 and 8.
+    of its predictions, above 1 not sure enough. PENALTY (t - 1)**2 / 2 is added to the sum of the losses: few cases, none of which
+    is predicted wrongly, do not make the predictions much surer. One pass over the rows draws a sample that does not depend on
+    their order. A case whose class has no other case is not used. The temperature is between 0.02 and 8.
 
     Parameters
     ----------
@@ -52,4 +55,4 @@ def leave_one_out_temperature(
     logs = np.maximum(logs - logs.max(axis=1, keepdims=True), LEAST_LOG)[predictable]
     if not logs.any():
         return 1.0  # all classes are equally probable in all cases, whatever the temperature
-    return round(temperature(logs, sample.labels[predictable], sample.weight[predictable])[0], DIGITS)
+    return round(temperature(logs, sample.labels[predictable], sample.weight[predictable], PENALTY)[0], DIGITS)

@@ -30,6 +30,8 @@ STEPS = 15
 """Of L-BFGS: further ones change the loss of other cases little."""
 WIDE = 400
 """With so many columns or more their products are not computed for the search of the weights."""
+MOST_CURVATURES = 1 << 22
+"""Nor with more products than this of all classes together."""
 LEAST_SHARE = 1e-4
 """The share of cases below the middle of an interval is limited to at least this and at most 1 minus this."""
 
@@ -161,7 +163,8 @@ class _Design:
         """About X'X / n of the matrix with a last column of ones, or the squares of its columns where it has many columns."""
         rows, weight = self.rows, self.sample.weight
         total = max(float(weight.sum()), 1e-300)
-        if len(rows.base) < WIDE:
+        size, classes = len(rows.base) + 1, self.variables[CLASS].card
+        if size <= WIDE and classes * size * size <= MOST_CURVATURES:
             return gram(rows, weight) / total
         row = np.repeat(np.arange(len(weight)), np.diff(rows.start))
         return np.append(np.bincount(rows.column, weight[row] * rows.value**2, len(rows.base)) / total, 1.0)

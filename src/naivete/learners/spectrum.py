@@ -1,6 +1,6 @@
 """Learn a spectrum: structures with all depths of dependence and trees from counts, weighted by leave-one-out.
 
-The passes over the rows: one counts all pairs of features, one draws the sample on which weights are fitted, one counts the
+The passes over the rows: one draws the sample on which weights are fitted, one counts all pairs of features, one counts the
 contexts of all structures and the leaves of trees.
 """
 
@@ -19,6 +19,7 @@ from naivete._kernels.trees import Growth, grow_tree
 from naivete.cases.sample import Sample, sampled
 from naivete.counts.contexts import TreeRequest, node_weights
 from naivete.counts.counts import Counts
+from naivete.errors import ResourceError
 from naivete.learners.boosted import WIDEST_OF_TREES
 from naivete.learners.folds import Folds, folds_of
 from naivete.learners.spectrum_structures import (
@@ -111,7 +112,20 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     trees = settings.trees if ensemble and len(splittable) else 0
     nodes, grown_on = _grown_trees(variables, splittable, sample, folds, trees, random)
     result = _counted(counts, plans, nodes, order, settings)
+    _check_terms(result, len(folds.case), counts.budget)
     return weighted_spectrum(result, columns, sample, folds, grown_on, scores, mixture=settings.mixture)
+
+
+def _check_terms(spectrum: Spectrum, rows: int, budget: int) -> None:
+    """Raise an error if the terms to which weights are fitted exceed the budget, before they are computed."""
+    terms, copies = len(spectrum.term_names), 1 + bool(spectrum.members)  # the mixture needs those without each fold
+    needed = 8 * rows * spectrum.classes * terms * copies
+    if needed > budget:
+        raise ResourceError(
+            f"the weights of the model are fitted to {terms:,} terms of {spectrum.classes:,} classes in {rows:,} cases, which take "
+            f"{needed:,} bytes; the budget is {budget:,} bytes: choose a classifier without weights such as SKDB, leave out "
+            "features with little information about the class (see `relevance_` of NaiveBayes), or raise `budget=`"
+        )
 
 
 def _grown_trees(

@@ -55,7 +55,10 @@ class FolderLock:
             self._descriptor = -1
 
     def remove(self) -> None:
-        """Remove the lock, and the folder if a run made it and it is empty now."""
+        """Remove the lock, and the folder if a run made it and it is empty now.
+
+        The empty folder stays if a run is killed just after it made the folder, or just before it removes it.
+        """
         if _LOCKS is None:  # such systems do not remove an open file
             self.release()
         self.path.unlink(missing_ok=True)

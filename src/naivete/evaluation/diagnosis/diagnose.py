@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from naivete.classifiers.augmented import KDB
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.explaining import one_network_classifiers
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
 from naivete.data.labels import checked_weights, label_values, usable_rows
@@ -56,7 +57,7 @@ def diagnose(
     Parameters
     ----------
     model : NetworkClassifier or None
-        A classifier, such as `KDB`, `TAN`, `Full` or `K2`; by default `KDB(k=1)`.
+        A classifier that predicts with one network, such as `KDB`, `TAN` or `K2`; by default `KDB(k=1)`.
     X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
         The cases.
     y : array-like of shape (n_rows,) or None, default=None
@@ -87,6 +88,11 @@ def diagnose(
     classifier = KDB(k=1) if model is None else model
     if not isinstance(classifier, NetworkClassifier):
         raise ParameterError(f"model={quoted(model)}: pass a classifier of naivete, such as KDB(k=1) or TAN(), or None")
+    if not classifier.one_network:
+        raise ParameterError(
+            f"{type(classifier).__name__} does not predict with one network, and naive Bayes is compared with the arcs of one; "
+            f"choose among {', '.join(one_network_classifiers())}"
+        )
     if train is not None:
         return _on_others(copy(classifier), train, X, y, sample_weight)
     if hasattr(classifier, "network_"):
