@@ -485,7 +485,27 @@ def test_a_file_called_lock_that_is_not_ours_is_left_alone(tmp_path: Path) -> No
     for content in (b"", bytes(10), b"999999999\n"):
         (tmp_path / "lock").write_bytes(content)
         with Checkpoint(tmp_path, {}):
-            assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+            assert (tmp_path / "lock").read_text() == f"{os.getpid():020}\n"
+
+
+def test_a_lock_says_at_every_moment_that_a_run_made_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, notes = tmp_path / "run", []
+    lock = locks.FolderLock(folder)
+    lock.release()  # as if the process was killed
+    for name in ("write", "ftruncate"):
+        original = getattr(os, name)
+
+        def watched(*arguments: int, original=original) -> object:  # type: ignore[no-untyped-def]
+            before = (folder / "lock").read_text()
+            result = original(*arguments)
+            notes.extend([before, (folder / "lock").read_text()])
+            return result
+
+        monkeypatch.setattr(os, name, watched)
+    again = locks.FolderLock(folder)
+    assert notes == [f"{os.getpid():020}\nmade the folder"] * 4
+    again.remove()
+    assert not folder.exists()
 
 
 @needs_locks

@@ -23,7 +23,7 @@ except ImportError:  # pragma: no cover - a system without advisory locks
 __all__ = ["FolderLock"]
 
 _MADE: Final = "made the folder"
-_NOTE: Final = re.compile(rf"\0*|([0-9]{{1,20}})\n({_MADE})?")
+_NOTE: Final = re.compile(rf"(?:([0-9]{{1,20}})\n({_MADE})?)?\0*")
 """The content of a lock file: the process that holds it, and whether a run made the folder; zeros after a power failure."""
 _ATTEMPTS: Final = 100
 
@@ -88,7 +88,7 @@ class FolderLock:
 
     def _refusal(self) -> FileError:
         note = _note(self.path)
-        holder = f"process {note[0]}" if note and note[0] else "a process of unknown number"
+        holder = f"process {int(note[0])}" if note and note[0] else "a process of unknown number"
         advice = "wait until it ends or stop it, or use another folder"
         return FileError(f"{self.folder}: another run, {holder}, is using this folder for its checkpoints; {advice}")
 
@@ -115,9 +115,11 @@ def _note(path: Path) -> tuple[str | None, str | None] | None:
 
 
 def _signed(descriptor: int, made: bool) -> int:
+    """Write the note over the one of an earlier run; it is never shorter, so that a kill at any moment leaves a complete note."""
+    note = f"{os.getpid():020}\n{_MADE if made else ''}".encode()
     try:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n{_MADE if made else ''}".encode())
+        os.write(descriptor, note)
+        os.ftruncate(descriptor, len(note))
     except OSError:
         os.close(descriptor)
         raise
