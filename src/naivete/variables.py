@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from naivete.errors import DataError, quoted
 
-__all__ = ["CLASS", "Family", "Name", "State", "Variable", "Variables", "check_unique", "family", "number_text", "unused_name"]
+__all__ = [
+    "CLASS",
+    "Family",
+    "Name",
+    "State",
+    "Variable",
+    "Variables",
+    "check_unique",
+    "family",
+    "number_text",
+    "ordered",
+    "state_key",
+    "type_word",
+    "unused_name",
+]
 
 CLASS: Final = -1
 """The class is the last variable, the last column of the codes and the last axis of every table that contains it."""
@@ -18,6 +32,30 @@ Name = str | int | float | None
 State = str | int | float | bool
 Family = tuple[int, ...]
 Variables = tuple["Variable", ...]
+
+
+def state_key(state: State) -> tuple[bool, State]:
+    """Return a key that is equal for equal states: 1 and 1.0 are equal, 1 and True are not."""
+    return isinstance(state, bool), state
+
+
+def type_word(state: State) -> str:
+    """Return "text", "booleans" or "numbers"."""
+    return "text" if isinstance(state, str) else "booleans" if isinstance(state, bool) else "numbers"
+
+
+def ordered(states: Iterable[State]) -> tuple[State, ...]:
+    """Return the states in an order that does not depend on the rows: booleans, numbers, text, each increasing.
+
+    >>> ordered(["b", 2, True, "a", 1.5])
+    (True, 1.5, 2, 'a', 'b')
+    """
+    listed = list(states)
+    return tuple(sorted(listed) if all(type(s) is str for s in listed) else sorted(listed, key=_type_and_value))
+
+
+def _type_and_value(state: State) -> tuple[str, State]:
+    return type_word(state), state  # the words are in alphabetical order of the types: booleans, numbers, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,6 +226,8 @@ def test_columns_are_matched_by_name() -> None:
     assert codes_of(pd.DataFrame({"z": [0], "a": [2], "b": ["y"]}), *variables) == [[1], [1]]
     with pytest.raises(DataError, match=r"X: columns seen in training are missing: 'b'; is 'bb' the renamed 'b'\?"):
         encode(table_of(pd.DataFrame({"a": [1], "bb": ["x"]})), variables)
+    with pytest.raises(DataError, match=r"are missing: 'b1'$"):  # 'b2' was there in training: it is not the renamed 'b1'
+        encode(table_of(pd.DataFrame({"b2": ["x"]})), (Variable("b1", ("x",)), Variable("b2", ("x",))))
     gone = [Variable(f"q{i}", ("x",)) for i in range(9)]
     with pytest.raises(DataError, match=r"'q0', 'q1', 'q2', 'q3', 'q4' \.\.\."):
         encode(table_of(pd.DataFrame({"zzzz": [1]})), gone)

@@ -115,8 +115,20 @@ def test_one_warning_names_all_columns_with_the_reasons() -> None:
         variables = Encoder().schema(value_counts(*columns, column(RNG.integers(0, 2, N), "sex")))
     assert [v.left_out for v in variables] == [True, True, False, False]
     (message,) = (str(warning.message) for warning in caught)
-    for part in ("'id' (an identifier: 120 different", "'when' (dates", "`keep=('id', 'when')`", "single value: 'country'"):
+    for part in (
+        "'id' (an identifier: 120 different",
+        "'when' (dates",
+        "`keep=('id', 'when')`",
+        "without effect: 'country' (a single value)",
+    ):
         assert part in message
+
+
+def test_the_warning_tells_what_uses_a_column_with_a_single_value_and_missing_ones() -> None:
+    half = column(["yes" if i % 2 else None for i in range(N)][1:], "half")
+    with pytest.warns(UnsuitableColumnWarning, match=r"'half' \(a single value, otherwise missing, which only Spectrum") as caught:
+        Encoder().schema(value_counts(half, column(["USA"] * (N - 1), "country")))
+    assert "'country' (a single value)" in str(caught[0].message)
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_a_second_process_starts_when_much_is_left(digits: LabelledTable, monkey
     started: list[int] = []
     elsewhere = run_module._elsewhere
     monkeypatch.setattr(run_module, "WORTH", 0.0)
-    monkeypatch.setattr(run_module, "_processors", lambda: 2)
+    monkeypatch.setattr(run_module, "cores", lambda: 2)
     monkeypatch.setattr(run_module, "_elsewhere", lambda w, t, jobs: started.append(len(t)) or elsewhere(w, t, 1))
     assert run(models("nb"), digits, KFold(3, 3)) == run(models("nb"), digits, KFold(3, 3), jobs=1)
     assert started == [2]

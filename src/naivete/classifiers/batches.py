@@ -17,7 +17,7 @@ from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.encoding.value_counts import ValueCounts, plain_numbers
 from naivete.errors import DataError, ResourceError, quoted
-from naivete.variables import Name, State
+from naivete.variables import Name, State, state_key
 
 if TYPE_CHECKING:
     from naivete.classifiers.ages import Ages
@@ -256,7 +256,7 @@ def _column(parts: Sequence[Column]) -> Column:
     for part in parts:
         nominal = _nominal(part)
         assert nominal.states is not None
-        new_codes = [states.setdefault((isinstance(s, bool), s), len(states)) for s in nominal.states]
+        new_codes = [states.setdefault(state_key(s), len(states)) for s in nominal.states]
         codes.append(np.array([*new_codes, -1], np.int32)[nominal.values])
     kind = next((part.kind for part in parts if part.kind), None)
     declared = any(part.declared for part in parts)

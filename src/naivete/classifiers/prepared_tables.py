@@ -22,7 +22,7 @@ from naivete.errors import ParameterError, ResourceError
 from naivete.inference.elimination import kept
 from naivete.inference.row_elimination import RowSum, lookup_table, row_sum
 from naivete.network.densities import FAR
-from naivete.variables import Name, State
+from naivete.variables import Name, State, state_key
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
@@ -119,7 +119,7 @@ class PreparedTables:
         self._inputs, self._classes, self._cards, self._elimination = form.inputs, classes, form.cards, elimination
         self._encoders = [_encoder(column) for column in form.inputs]
         self._absent = [self._code(x, None, {}) for x in range(none)]
-        self._states = [{(isinstance(s, bool), s): i for i, s in enumerate(column.states)} for column in form.inputs]
+        self._states = [{state_key(s): i for i, s in enumerate(column.states)} for column in form.inputs]
         self._added, self._constant = (
             [_term(_rows(table, classes), table.members, table.strides, none) for table in tables]
             for tables in (form.added, form.constant)
@@ -272,7 +272,7 @@ def _encoder(column: Input) -> Callable[[Any], Code]:
         return _number_encoder(column.origin)
     if all(type(state) is str and state for state in column.states):
         return {state: code for code, state in enumerate(column.states)}.get
-    return _state_encoder({(isinstance(state, bool), state): code for code, state in enumerate(column.states)})
+    return _state_encoder({state_key(state): code for code, state in enumerate(column.states)})
 
 
 def _interval_encoder(cuts: tuple[float, ...]) -> Callable[[Any], Code]:

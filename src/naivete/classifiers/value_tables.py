@@ -26,9 +26,9 @@ from naivete.counts.memory_budget import DENSE_CELLS
 from naivete.data.frames import SparseMatrix
 from naivete.data.labelled_table import LabelledTable
 from naivete.encoding.feature_tables import FeatureTables, codes_of
-from naivete.encoding.value_counts import ColumnCounts, ValueCounts, state_key
+from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 from naivete.errors import DataError
-from naivete.variables import CLASS, Family, State, Variable
+from naivete.variables import CLASS, Family, State, Variable, state_key
 
 __all__ = ["KnownFamilies", "ValueTables", "bytes_of_rows", "bytes_of_tables", "values_of"]
 

@@ -17,7 +17,7 @@ from naivete._kernels.dispatch import in_device_memory, tensor_of
 from naivete.data.records import LARGEST_EXACT, is_records, record_columns, records_of
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, quoted
-from naivete.variables import Name, State, check_unique
+from naivete.variables import Name, State, check_unique, state_key
 
 __all__ = ["SparseMatrix", "as_array", "is_frame", "table_of", "unmasked"]
 
@@ -346,7 +346,7 @@ def _from_states(name: Name, values: list[State | None]) -> Column:
     index: dict[tuple[bool, State], int] = {}
     codes = np.empty(len(values), np.int32)
     for i, v in enumerate(values):
-        codes[i] = -1 if v is None else index.setdefault((isinstance(v, bool), v), len(index))
+        codes[i] = -1 if v is None else index.setdefault(state_key(v), len(index))
     return Column(name, codes, tuple(v for _, v in index), kind="nominal")
 
 
@@ -410,8 +410,8 @@ def _from_categories(name: Name, series: Any, source: str) -> Column:
             raise DataTypeError(f"{source}: column {quoted(name)} has the category {quoted(category)}; {_advice('O')}")
     column = _from_objects(name, series.to_list(), source)
     known = column.states if column.states is not None else tuple(sorted({v for v in column if v is not None}))
-    keys = {(isinstance(c, bool), c): i for i, c in enumerate(categories)}
-    code_of = np.array([keys[isinstance(s, bool), s] for s in known] + [-1], np.int32)
+    keys = {state_key(c): i for i, c in enumerate(categories)}
+    code_of = np.array([keys[state_key(s)] for s in known] + [-1], np.int32)
     codes = column.values if column.states is not None else _positions(column.values, known)
     return Column(name, code_of[codes], tuple(c for c in categories if c is not None), kind="nominal", declared=True)
 

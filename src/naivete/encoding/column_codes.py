@@ -14,7 +14,7 @@ from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Table
 from naivete.encoding.column_checks import as_numbers, byte_limits, check_finite
 from naivete.errors import DataError, MissingColumnWarning, UnseenValueWarning, close_matches, quoted, warn
-from naivete.variables import Name, State, Variable
+from naivete.variables import Name, State, Variable, type_word
 
 __all__ = [
     "Encoded",
@@ -114,7 +114,7 @@ def warn_unseen(unseen_counts: Mapping[Name, int], other_types: Sequence[str]) -
 
 def other_type_message(column: Column, variable: Variable) -> list[str]:
     """Return a note about a column whose values are of another type than in training; an empty list if they are not."""
-    before, now = ({_type_word(s) for s in states} for states in (variable.states, _some_values(column)))
+    before, now = ({type_word(s) for s in states} for states in (variable.states, _some_values(column)))
     if not before or not now or before & now:
         return []
     return [
@@ -124,10 +124,6 @@ def other_type_message(column: Column, variable: Variable) -> list[str]:
 
 def _some_values(column: Column) -> Iterable[State]:
     return column.states if column.states is not None else column.values[:1].tolist()
-
-
-def _type_word(state: State) -> str:
-    return "text" if isinstance(state, str) else "booleans" if isinstance(state, bool) else "numbers"
 
 
 def matched_columns(table: Table, variables: Sequence[Variable]) -> Sequence[Column]:
@@ -140,7 +136,7 @@ def matched_columns(table: Table, variables: Sequence[Variable]) -> Sequence[Col
     by_name = {name: position for position, name in enumerate(table.names)}
     absent = absent_columns(table, variables)
     if absent:
-        raise DataError(_absent_message(table, absent))
+        raise DataError(_absent_message(table, absent, variables))
     unused = np.zeros(len(table), np.uint8)
     return [table.columns[by_name[v.name]] if v.name in by_name else Column(v.name, unused) for v in variables]
 
@@ -151,9 +147,10 @@ def absent_columns(table: Table, variables: Sequence[Variable]) -> list[Name]:
     return [v.name for v in variables if v.name not in names and not v.left_out]
 
 
-def _absent_message(table: Table, absent: Sequence[Name]) -> str:
+def _absent_message(table: Table, absent: Sequence[Name], variables: Sequence[Variable]) -> str:
     listed = ", ".join(map(quoted, absent[:5])) + (f" ... ({len(absent)} columns)" if len(absent) > 5 else "")
-    close = close_matches(absent[0], table.names)
+    known = {v.name for v in variables}
+    close = close_matches(absent[0], [name for name in table.names if name not in known])
     hint = f"; is {close[0]!r} the renamed {absent[0]!r}?" if close else ""
     return f"{table.source}: columns seen in training are missing: {listed}{hint}"
 
@@ -176,9 +173,9 @@ def with_absent_columns(table: Table, variables: Sequence[Variable]) -> Table:
     if not absent:
         return table
     if not any(v.name in table.names for v in variables):
-        raise DataError(_absent_message(table, absent))
+        raise DataError(_absent_message(table, absent, variables))
     warn(
-        f"{_absent_message(table, absent)}; their values are treated as missing; `unseen='error'` refuses such rows",
+        f"{_absent_message(table, absent, variables)}; their values are treated as missing; `unseen='error'` refuses such rows",
         MissingColumnWarning,
     )
     missing = np.full(len(table), np.nan)

@@ -18,8 +18,8 @@ from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Kind, Table
 from naivete.encoding.column_checks import as_numbers, byte_limits, check_finite
 from naivete.encoding.sparse_counting import count_sparse_values
-from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, cells_of, in_cells, ordered
-from naivete.variables import Name, State
+from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, cells_of, in_cells
+from naivete.variables import Name, State, ordered
 
 __all__ = ["count_values"]
 

@@ -53,6 +53,10 @@ _OF_ARRAY: Final = re.compile(r"x\d{1,9}")
 _ID: Final = re.compile(r"(?:^|[^a-z])(?:id|uuid|guid)(?:$|[^a-z])|[a-z](?:Id|ID)(?:$|[^a-z])|^(?:ID|Id|UUID|GUID)s?$")
 
 
+OR_MISSING: Final = "a single value, otherwise missing, which only Spectrum and the encoder setting `missing='state'` use"
+"""The reason given for a constant column with missing values."""
+
+
 @dataclass(frozen=True)
 class Unsuitable:
     """A column that carries no information for new rows.
@@ -70,7 +74,7 @@ class Unsuitable:
 
     @property
     def left_out(self) -> bool:
-        """Whether the column is left out; one with a single value has no effect anyway."""
+        """Whether the column is left out; one with a single value has no effect anyway, except where missing is a state."""
         return self.kind != "constant"
 
 
@@ -94,7 +98,8 @@ def unsuitable(column: ColumnCounts, few: int) -> Unsuitable | None:
     if isinstance(column.name, str) and _OF_ARRAY.fullmatch(column.name):
         return None
     if distinct == 1 and column.level == 0:
-        return Unsuitable(column.name, "constant", "a single value")
+        some_missing = bool(sums_as_numbers(column.missing).any())
+        return Unsuitable(column.name, "constant", OR_MISSING if some_missing else "a single value")
     return None if column.kind == "nominal" else _row_numbers(column, weights)  # numbers that somebody declared nominal
 
 
@@ -159,7 +164,8 @@ def warn_unsuitable(columns: Sequence[Unsuitable]) -> None:
             f"the encoder setting `keep={names[:LISTED]!r}`"
         )
     if constant:
-        parts.append(f"without effect, since they have a single value: {_listed([quoted(column.name) for column in constant])}")
+        listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in constant])
+        parts.append(f"without effect: {listed}")
     if parts:
         warn(f"columns {'; columns '.join(parts)}", UnsuitableColumnWarning)
 

@@ -20,9 +20,9 @@ from naivete._kernels.exact_sums import LARGEST_EXACT, LimbSums, add_sums, halve
 from naivete.data.table import Kind
 from naivete.errors import DataError, DataTypeError, quoted
 from naivete.storage.values import record
-from naivete.variables import Name, State
+from naivete.variables import Name, State, ordered, state_key, type_word
 
-__all__ = ["CELLS", "ColumnCounts", "ValueCounts", "cells_of", "in_cells", "ordered", "plain_numbers", "state_key"]
+__all__ = ["CELLS", "ColumnCounts", "ValueCounts", "cells_of", "in_cells", "plain_numbers"]
 
 CELLS = 1 << 14
 """The largest number of values, or cells of values, that are kept of a numeric column."""
@@ -31,16 +31,6 @@ STATE_BYTES = 400
 """About how many bytes a state needs as a Python object, with its entries in dictionaries."""
 SHARED_STATES = 32
 """Tuples of at most this many numeric states are shared between columns."""
-
-
-def ordered(states: Iterable[State]) -> tuple[State, ...]:
-    """Return the states in an order that does not depend on the rows: booleans, numbers, text, each increasing."""
-    listed = list(states)
-    if all(type(s) is str for s in listed):
-        return tuple(sorted(listed))
-    return tuple(
-        sorted(listed, key=lambda s: (0, s, "") if isinstance(s, bool) else (2, 0, s) if isinstance(s, str) else (1, s, ""))
-    )
 
 
 @record("column-counts")
@@ -155,11 +145,6 @@ class ColumnCounts:
         values, weights = np.empty(len(low) + int(wide.sum())), np.zeros((len(low) + int(wide.sum()), table.shape[1]))
         values[position[wide] - 1], values[position], weights[position] = low[wide], high, table
         return values, weights
-
-
-def state_key(state: State) -> tuple[bool, State]:
-    """Return a key that is equal for equal states: 1 and 1.0 are equal, 1 and True are not."""
-    return isinstance(state, bool), state
 
 
 def _declared(one: ColumnCounts, two: ColumnCounts) -> tuple[State, ...] | None:
@@ -370,21 +355,13 @@ class ValueCounts:
 
     def with_classes(self, labels: Iterable[State]) -> ValueCounts:
         """Return the counts with these classes added, all increasing; refuse labels of several types."""
-        classes = tuple(sorted({state_key(c): c for c in (*self.classes, *labels)}.values(), key=_sort_key))
+        classes = ordered({state_key(c): c for c in (*self.classes, *labels)}.values())
         if classes == self.classes:
             return self
-        kinds = {_label_type(c): c for c in classes}
+        kinds = {type_word(c): c for c in classes}
         if len(kinds) > 1:
             listed = " and ".join(f"{kind} ({quoted(value)})" for kind, value in kinds.items())
             raise DataTypeError(f"the class mixes {listed}; the labels have to be of one type")
         positions = np.array([classes.index(c) for c in self.classes], np.int64)
         columns = tuple(column.placed(positions, len(classes)) for column in self.columns)
         return replace(self, classes=classes, weights=_placed(self.weights, positions, len(classes)), columns=columns)
-
-
-def _sort_key(label: State) -> tuple[str, State]:
-    return _label_type(label), label
-
-
-def _label_type(label: State) -> str:
-    return "text" if isinstance(label, str) else "booleans" if isinstance(label, bool) else "numbers"

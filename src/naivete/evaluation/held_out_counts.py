@@ -22,10 +22,9 @@ from naivete.counts.memory_budget import DENSE_CELLS
 from naivete.counts.pairs import Pairs, SparsePair
 from naivete.counts.tables import CountTable, DenseTable
 from naivete.encoding.column_codes import encode
-from naivete.encoding.value_counts import state_key
 from naivete.evaluation.fold_estimates import FoldEstimates, exact_pseudo_count
 from naivete.evaluation.partitioned_counts import PartitionedCounts
-from naivete.variables import CLASS, Family, Variable, Variables
+from naivete.variables import CLASS, Family, Variable, Variables, state_key
 
 __all__ = ["HeldOutCounts", "SharedCounts"]
 

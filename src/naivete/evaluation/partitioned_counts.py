@@ -26,9 +26,9 @@ from naivete.data.labels import class_name
 from naivete.encoding.column_codes import encode
 from naivete.encoding.encoder import Encoder
 from naivete.encoding.feature_tables import FeatureTables
-from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, state_key
+from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts
 from naivete.evaluation.fold_information import dependences, relevances
-from naivete.variables import CLASS, Family, Variable
+from naivete.variables import CLASS, Family, Variable, state_key
 
 __all__ = ["PartitionedCounts", "all_but_one", "up_to"]
 

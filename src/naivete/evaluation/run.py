@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from naivete import __version__
+from naivete._kernels.threads import cores
 from naivete.cases.sources import plain_settings
 from naivete.classifiers.base import NetworkClassifier
 from naivete.data.labelled_table import LabelledTable
@@ -226,14 +227,14 @@ def _done(work: _Work, tasks: Sequence[_Task], jobs: int | None) -> Iterator[tup
                 ours
                 and remaining < total
                 and (time.monotonic() - started) / (total - remaining) * remaining > WORTH
-                and _processors() > 1
+                and cores() > 1
             ):
                 break
             for finished in work(waiting.pop(0)):
                 remaining -= 1
                 yield finished
     if waiting:
-        yield from _elsewhere(work, waiting, min(MOST, _processors()) if jobs is None else jobs)
+        yield from _elsewhere(work, waiting, min(MOST, cores()) if jobs is None else jobs)
 
 
 def _elsewhere(work: _Work, tasks: Sequence[_Task], jobs: int) -> Iterator[tuple[Key, list[Record]]]:
@@ -245,10 +246,6 @@ def _elsewhere(work: _Work, tasks: Sequence[_Task], jobs: int) -> Iterator[tuple
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
         for records in parallel(delayed(work.all_of)(piece) for piece in pieces):
             yield from records
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _report(progress: RunProgress | None, done: int, total: int, name: str) -> None:

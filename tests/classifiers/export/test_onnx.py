@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from naivete import KDB, Encoder, NaiveBayes, Network, ParameterError
 from naivete.classifiers.export import export
 from naivete.classifiers.export.sum_of_tables import sum_of_tables
-from naivete.classifiers.export.tabular_form import state_type
+from naivete.variables import type_word
 from tests.classifiers.export.samples import (
     Sample,
     any_network,
@@ -65,7 +65,7 @@ def check(chosen: Sample) -> np.ndarray:
 
 def can_be_in_onnx(network: Network) -> bool:
     model = sum_of_tables(network)
-    kinds = [{state_type(s) for s in column.states} for column in model.inputs]
+    kinds = [{type_word(s) for s in column.states} for column in model.inputs]
     numbers = [s for column in model.inputs for s in column.states if type(s) in (int, float)]
     texts = [str(text) for v in network.variables for text in (v.name, *v.states)]
     return (

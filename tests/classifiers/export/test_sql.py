@@ -17,7 +17,8 @@ from naivete import KDB, Encoder, NaiveBayes, Network, ParameterError
 from naivete.classifiers.export import export
 from naivete.classifiers.export.sql_statement import identifier
 from naivete.classifiers.export.sum_of_tables import sum_of_tables
-from naivete.classifiers.export.tabular_form import SumOfTables, state_type
+from naivete.classifiers.export.tabular_form import SumOfTables
+from naivete.variables import type_word
 from tests.classifiers.export.samples import (
     HOSTILE,
     Sample,
@@ -111,7 +112,7 @@ def check(chosen: Sample, database: str) -> np.ndarray:
     actual = np.array(probabilities).T[exact].astype(float)
     np.testing.assert_allclose(actual, chosen.expected[exact], rtol=0, atol=1e-12)
     classes = [*sum_of_tables(chosen.model).classes]
-    labels = classes if len({state_type(c) for c in classes}) == 1 else [str(c) for c in classes]
+    labels = classes if len({type_word(c) for c in classes}) == 1 else [str(c) for c in classes]
     best = [labels[i] for i in actual.argmax(axis=1)]
     assert [p for p in predicted if p is not None] == best
     return exact

@@ -17,12 +17,11 @@ from naivete.classifiers.export.tabular_form import (
     SumOfTables,
     Table,
     exact_number,
-    state_type,
 )
 from naivete.errors import ParameterError, quoted
 from naivete.inference.log_odds import BITS
 from naivete.network.densities import FAR
-from naivete.variables import State
+from naivete.variables import State, type_word
 
 __all__ = ["onnx_model"]
 
@@ -66,7 +65,7 @@ def _check(model: SumOfTables) -> None:
     if not any(column.kind != "unused" for column in model.inputs):
         raise ParameterError(f"{model.title} uses no column, and an ONNX graph needs an input")
     for column in model.inputs:
-        if len({state_type(state) for state in column.states}) > 1:
+        if len({type_word(state) for state in column.states}) > 1:
             raise ParameterError(f"column {quoted(column.name)} has states of several types; an input in ONNX has one type")
     for text in (str(part) for part in (*model.classes, *(v for c in model.inputs for v in (c.name, *c.states)))):
         if any("\ud800" <= character <= "\udfff" for character in text):

@@ -16,11 +16,10 @@ from naivete.classifiers.export.tabular_form import (
     SumOfTables,
     Table,
     exact_number,
-    state_type,
 )
 from naivete.errors import ParameterError, quoted
 from naivete.network.densities import FAR
-from naivete.variables import CLASS, State
+from naivete.variables import CLASS, State, type_word
 
 __all__ = ["identifier", "literal", "sql_statement"]
 
@@ -98,7 +97,7 @@ def _check(model: SumOfTables) -> None:
         if names.count(name) > 1:
             raise ParameterError(f"two columns have the name {quoted(name)} in SQL, where upper and lower case are equal")
     for column in model.inputs:
-        if len({state_type(state) for state in column.states}) > 1:
+        if len({type_word(state) for state in column.states}) > 1:
             raise ParameterError(f"column {quoted(column.name)} has states of several types; a column in SQL has one type")
 
 
@@ -119,7 +118,7 @@ def _pieces(model: SumOfTables, table: Sequence[str], keys: Sequence[str]) -> It
     names = _output_names(keys, model.classes)
     result = [f"{k} AS {identifier(name)}" for k, name in zip(kept, keys, strict=True)]
     given = "CASE WHEN status IN ('ok', 'impossible') THEN {} END"
-    labels = model.classes if len({state_type(c) for c in model.classes}) == 1 else [str(c) for c in model.classes]
+    labels = model.classes if len({type_word(c) for c in model.classes}) == 1 else [str(c) for c in model.classes]
     best = _first_largest([f"p{c}" for c in classes], [literal(label) for label in labels])
     result += [f"{given.format(best)} AS {names[0]}"]
     result += [f"{given.format(f'p{c}')} AS {names[1 + c]}" for c in classes] + [f"status AS {names[-1]}"]
@@ -148,8 +147,8 @@ def _code(column: Input) -> str:
     name = f"t.{identifier(column.name)}"
     missing, unseen = (_code_literal(code) for code in (column.missing, column.unseen))
     if column.kind == "states":
-        kind = next(map(state_type, column.states), None)
-        absent = {"text": f"{name} IS NULL OR {name} = ''", "number": _not_finite(name)}.get(str(kind), f"{name} IS NULL")
+        kind = next(map(type_word, column.states), None)
+        absent = {"text": f"{name} IS NULL OR {name} = ''", "numbers": _not_finite(name)}.get(str(kind), f"{name} IS NULL")
         cases = " ".join(f"WHEN {literal(state)} THEN {code}" for code, state in enumerate(column.states))
         known = f"CASE {name} {cases} ELSE {unseen} END" if cases else unseen
         return f"CASE WHEN {absent} THEN {missing} ELSE {known} END"

@@ -26,7 +26,6 @@ __all__ = [
     "Table",
     "comment_text",
     "exact_number",
-    "state_type",
     "strides",
 ]
 
@@ -244,11 +243,6 @@ def exact_number(value: float, language: str) -> float:
             f"{quoted(value)} is no double-precision number, which an export to {language} needs; export to Python"
         )
     return number
-
-
-def state_type(value: State) -> str:
-    """Return "text", "boolean" or "number"."""
-    return "text" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number"
 
 
 def _description(column: Input) -> str:

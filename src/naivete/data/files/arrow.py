@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from naivete.data.files.opening import Limits, limit_error
 from naivete.data.table import Column, Kind
 from naivete.errors import DataError, DataTypeError, NaiveteError, quoted
-from naivete.variables import State
+from naivete.variables import State, ordered, state_key
 
 __all__ = ["KIND", "STATES", "Converter", "check_type", "damage", "is_text", "merged_states"]
 
@@ -84,15 +84,11 @@ def merged_states(lists: Sequence[Sequence[State]]) -> tuple[State, ...]:
     >>> merged_states([("b", "a"), ("b", "a")]), merged_states([("b", "a"), ("c",)])
     (('b', 'a'), ('a', 'b', 'c'))
     """
-    distinct = {tuple((type(state) is bool, state) for state in states): tuple(states) for states in lists}
+    distinct = {tuple(state_key(state) for state in states): tuple(states) for states in lists}
     if len(distinct) == 1:
         return next(iter(distinct.values()))
-    states = {(isinstance(state, bool), state): state for states in distinct.values() for state in states}
-    return tuple(sorted(states.values(), key=_rank))
-
-
-def _rank(state: State) -> tuple[int, State]:
-    return (0 if isinstance(state, bool) else 2 if isinstance(state, str) else 1), state
+    states = {state_key(state): state for states in distinct.values() for state in states}
+    return ordered(states.values())
 
 
 @dataclass
