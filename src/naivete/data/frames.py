@@ -404,16 +404,19 @@ def _any_na(values: list[Any]) -> bool:
 
 def _from_categories(name: Name, series: Any, source: str) -> Column:
     """Return a categorical column with its categories as declared states, also those that never occur."""
-    categories = [_scalar(c) for c in series.cat.get_categories().to_list() if c != ""]
-    for category in categories:
+    categories: list[State] = []
+    for value in series.cat.get_categories().to_list():
+        category = _scalar(value)
         if not isinstance(category, (str, int, float, bool)):
             raise DataTypeError(f"{source}: column {quoted(name)} has the category {quoted(category)}; {_advice('O')}")
+        if category != "":
+            categories.append(category)
     column = _from_objects(name, series.to_list(), source)
     known = column.states if column.states is not None else tuple(sorted({v for v in column if v is not None}))
     keys = {state_key(c): i for i, c in enumerate(categories)}
     code_of = np.array([keys[state_key(s)] for s in known] + [-1], np.int32)
     codes = column.values if column.states is not None else _positions(column.values, known)
-    return Column(name, code_of[codes], tuple(c for c in categories if c is not None), kind="nominal", declared=True)
+    return Column(name, code_of[codes], tuple(categories), kind="nominal", declared=True)
 
 
 def _positions(values: NDArray[Any], known: tuple[Any, ...]) -> NDArray[np.int64]:
