@@ -407,10 +407,10 @@ def _from_categories(name: Name, series: Any, source: str) -> Column:
     categories: list[State] = []
     for value in series.cat.get_categories().to_list():
         category = _scalar(value)
-        if not isinstance(category, (str, int, float, bool)):
-            raise DataTypeError(f"{source}: column {quoted(name)} has the category {quoted(category)}; {_advice('O')}")
-        if category != "":
+        if isinstance(category, (str, int, float, bool)):
             categories.append(category)
+        elif value != "":  # empty text is a missing value
+            raise DataTypeError(f"{source}: column {quoted(name)} has the category {quoted(value)}; {_advice('O')}")
     column = _from_objects(name, series.to_list(), source)
     known = column.states if column.states is not None else tuple(sorted({v for v in column if v is not None}))
     keys = {state_key(c): i for i, c in enumerate(categories)}
