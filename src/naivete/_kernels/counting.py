@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import missing_code
 from naivete._kernels.dispatch import address, columns_struct, compiled, on_gpu, require_memory, without_continuous
 from naivete._kernels.layout import Codes, Layout
-from naivete._kernels.threads import SERIAL, ranges, run_parallel, sum_private, threads
+from naivete._kernels.threads import NUMPY_STEPS, SERIAL, ranges, run_parallel, sum_private, threads
 from naivete.variables import Family
 
 __all__ = ["RowBlock", "scatter", "seen"]
@@ -158,5 +158,5 @@ def _seen_numpy(columns: Codes) -> list[NDArray[np.bool_]]:
             if not len(unseen) or (part.max() >= unseen[0]):
                 occurs[j, part] = True
 
-    run_parallel(fill, range(len(columns)), work=sum(map(len, columns)))
+    run_parallel(fill, range(len(columns)), work=NUMPY_STEPS * sum(map(len, columns)))
     return list(occurs)

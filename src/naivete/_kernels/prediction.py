@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from naivete._kernels.counting import RowBlock
 from naivete._kernels.dispatch import address, columns_struct, compiled, on_gpu, require_memory, without_continuous
 from naivete._kernels.layout import Codes, Layout
-from naivete._kernels.threads import ranges, run_parallel
+from naivete._kernels.threads import NUMPY_STEPS, ranges, run_parallel
 from naivete.variables import CLASS
 
 __all__ = ["gather", "log_sum_exp", "posterior"]
@@ -80,7 +80,7 @@ def _gather_numpy(codes: Codes, layout: Layout, values: NDArray[np.float64], cla
                 terms[missing] = 0.0
             rows += terms
 
-    run_parallel(fill, range(0, len(joint), block), work=joint.size * len(layout.families))
+    run_parallel(fill, range(0, len(joint), block), work=NUMPY_STEPS * joint.size * len(layout.families))
     return joint
 
 
@@ -118,7 +118,7 @@ def _posterior_numpy(joint: NDArray[np.float64]) -> NDArray[np.float64]:
                 total += part[:, c]
             np.divide(part, total[:, None], out=result[lo : lo + 4096])
 
-    run_parallel(fill, range(0, len(joint), 4096), work=8 * joint.size)
+    run_parallel(fill, range(0, len(joint), 4096), work=NUMPY_STEPS * 8 * joint.size)
     return result
 
 

@@ -16,7 +16,7 @@ from naivete.errors import ParameterError
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["SERIAL", "cores", "ranges", "run_parallel", "sum_private", "threads"]
+__all__ = ["NUMPY_STEPS", "SERIAL", "cores", "ranges", "run_parallel", "sum_private", "threads"]
 
 Task = TypeVar("Task")
 
@@ -24,6 +24,9 @@ Result = TypeVar("Result")
 
 SERIAL = 1 << 20
 """Work of fewer elementary steps is done by the calling thread: starting others would take longer."""
+
+NUMPY_STEPS = 4
+"""A step of a kernel in NumPy takes about as long as this many steps of a compiled one."""
 
 
 def threads() -> int:
