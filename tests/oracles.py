@@ -178,11 +178,16 @@ def slow_mdl(values: Sequence[float], table: Sequence[Sequence[float]]) -> list[
     return [*slow_mdl(values[:best], table[:best]), cut, *slow_mdl(values[best:], table[best:])]
 
 
+def weight_left_out(weight: np.ndarray) -> np.ndarray:
+    """What is left out of every row: one case where all weights are whole numbers, else its whole weight."""
+    return weight.copy() if (weight % 1).any() else np.minimum(weight, 1.0)
+
+
 def without_one(cases: MemoryCases, row: int) -> MemoryCases:
-    """The cases without one case of this row: less by a weight of one, or gone where its weight is one or less."""
+    """The cases without one case of this row."""
     block = cases.block
     weight = np.ones(len(block)) if block.weight is None else block.weight.copy()
-    weight[row] -= min(1.0, weight[row])
+    weight[row] -= weight_left_out(weight)[row]
     keep = np.flatnonzero(weight > 0)
     left = Block(tuple(c[keep] for c in block.codes), None if block.weight is None else weight[keep])
     return MemoryCases(cases.variables, left, cases.has_missing)

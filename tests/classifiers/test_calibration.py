@@ -67,7 +67,7 @@ def loss(posterior: Any, labels: Any, weight: Any, power: float) -> float:
 @settings(deadline=None, max_examples=40)
 def test_the_temperature_minimizes_the_loss_of_honest_leave_one_out(training: MemoryCases, data: st.DataObject) -> None:
     structure = data.draw(structures(len(training.variables) - 1))
-    if training.block.weight is not None:  # equal rows are one case, of which one row is left out: weights of at least 1
+    if training.block.weight is not None:  # equal rows are one case, of which one row is left out: whole weights
         block = Block(training.block.codes, np.ceil(training.block.weight))
         training = MemoryCases(training.variables, block, training.has_missing)
     count = Counts(training)

@@ -21,7 +21,7 @@ from naivete.network.estimation import estimate
 from naivete.network.graphs import topological
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
-from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads, observed_structure
+from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads, observed_structure, weight_left_out
 from tests.strategies import some_cases, structures
 
 module = import_module("naivete.inference.leave_one_out")
@@ -193,7 +193,7 @@ def test_any_network_of_tables_has_exact_leave_one_out(training: MemoryCases, de
         network = estimate(count, structure, how)
         left_out = LeaveOneOut(count, network, how, None)
         weight = training.block.weight
-        block = Block(training.block.codes, None if weight is None else np.minimum(weight, 1.0))
+        block = Block(training.block.codes, None if weight is None else weight_left_out(weight))
         posterior = _kernels.posterior(left_out(block))
         wanted = honest_leave_one_out(training, structure, how)
     assert np.allclose(posterior, wanted, rtol=0, atol=1e-10)

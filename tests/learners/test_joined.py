@@ -30,7 +30,7 @@ from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests import LONG
 from tests.network.test_estimation import smoothings
-from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads
+from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads, weight_left_out
 from tests.strategies import some_cases
 
 quick = settings(
@@ -71,7 +71,7 @@ def honest(training: MemoryCases, groups: Sequence[Group], how: Any, prior: Any 
     else:
         left = (
             np.bincount(labels, weight, training.variables[-1].card)
-            - np.eye(training.variables[-1].card)[labels] * np.minimum(weight, 1)[:, None]
+            - np.eye(training.variables[-1].card)[labels] * weight_left_out(weight)[:, None]
         )
         left = np.maximum(left, 0)
         answers = np.where(left.sum(axis=1, keepdims=True) > 0, left, 1.0) if prior is None else np.tile(prior, (len(labels), 1))
@@ -372,7 +372,7 @@ def test_transformations_of_blocks_can_be_pickled() -> None:
         judge = MoveEvaluator(counts, how, None)
         terms = group_terms(counts, [(0,), (0, 1)], judge.classes, judge.smoothing)
         moves = {move: delta_of(move, terms) for move in (NO_MOVE, Move(((0,),), (0, 1)))}
-        trial = evaluator_module._Errors(judge.classes, None, 2, ((0,),), moves, terms, None)
+        trial = evaluator_module._Errors(judge.classes, judge.copies, None, 2, ((0,),), moves, terms, None)
         there = pickle.loads(pickle.dumps(trial))
         assert there(training.block)[0].tolist() == trial(training.block)[0].tolist()
 

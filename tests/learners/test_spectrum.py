@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
 import naivete
 from naivete._kernels.contexts import LeftOut
@@ -34,7 +35,7 @@ from naivete.learners.spectrum_structures import bin_information, columns_of, fa
 from naivete.learners.weighting import mixture_shares, temperature
 from naivete.storage.packed import packed
 from naivete.variables import Variable
-from tests.oracles import chunked
+from tests.oracles import cases_of, chunked
 
 SMALL = SpectrumSettings(members=3, trees=4, depth=2, sample=400, boosting=3)
 
@@ -258,6 +259,30 @@ def test_the_sample_does_not_depend_on_order_or_blocks(seed: int, size: int, cut
         two = sampled(folded, [0, 1, 2, 3, -1], size, 0)
     assert packed(list(map(np.asarray, [*one.codes, *one[1:]]))) == packed(list(map(np.asarray, [*two.codes, *two[1:]])))
     assert len(one.labels) <= size
+
+
+def test_rows_of_fractional_weights_are_left_out_as_a_whole() -> None:
+    codes = [np.array([0, 1, 1, 0], np.uint8), np.array([0, 1, 1, 1], np.uint8)]
+
+    def left_out(weight: list[float]) -> list[float]:
+        cases = cases_of([2, 2], [column.tolist() for column in codes], weight)
+        sample = sampled(cases.fold, [0, -1], 10, 0)
+        order = np.lexsort((sample.codes[0], sample.labels))
+        return sample.left_out[order].tolist()
+
+    assert left_out([1, 2, 3, 4]) == [1, 1, 1]  # the second and third row are one case
+    assert left_out([1, 2.5, 3, 4]) == [1, 4, 3]
+    assert left_out([0.5, 0.25, 0.25, 0]) == [0.5, 0, 0.25]
+
+
+@pytest.mark.parametrize("members", [1, 4])
+def test_weights_that_are_nearly_equal_change_little(members: int) -> None:
+    X, y = load_iris(return_X_y=True)
+    settings = {"members": members, "trees": 8, "boosting": 8}
+    plain = Spectrum(**settings).fit(X, y).predict_proba(X)
+    for weight in (np.full(150, 1.0001), np.full(150, 0.9999), np.random.default_rng(0).uniform(0.999, 1.001, 150)):
+        weighted = Spectrum(**settings).fit(X, y, sample_weight=weight).predict_proba(X)
+        assert abs(weighted - plain).mean() < 0.01
 
 
 def test_the_best_temperature_is_a_minimum() -> None:

@@ -25,7 +25,8 @@ class Sample(NamedTuple):
     codes : the codes of the cases, one array for each feature.
     labels : the class of each case.
     weight : its weight.
-    left_out : the weight that is left out when the case is predicted: 1, or the largest weight of its rows if that is less.
+    left_out : the weight that is left out when the case is predicted. If all weights of the table are whole numbers, a row stands
+        for as many cases, of which one is left out; otherwise weights say how important rows are, and the largest is left out.
     """
 
     codes: tuple[NDArray[Any], ...]
@@ -41,13 +42,15 @@ class Sample(NamedTuple):
 
 ROWS = 1 << 16
 """The number of rows that are hashed at a time."""
-Part = tuple[NDArray[np.uint64], list[NDArray[Any]], LimbSums, Numbers]
+Part = tuple[NDArray[np.uint64], list[NDArray[Any]], LimbSums, Numbers, bool]
 """The hashes of the distinct cases of some rows with the smallest hashes, increasing; their codes, the class last; their weights;
-and the largest weight of a row of each, at most 1. Plain values, so that a checkpoint can hold them."""
+the largest weight of a row of each; and whether all weights, also of rows that are not in the sample, are whole numbers. Plain
+values, so that a checkpoint can hold them."""
 
 
 def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int, bound: np.uint64 | None = None) -> Part:
     """Return the part of the sample that comes from one block, of the rows whose hashes are not above a bound."""
+    whole = block.weight is None or not (block.weight % 1).any()
     hashes = row_hashes([block.codes[v] for v in columns], seed)
     if bound is not None:
         below = np.flatnonzero(hashes <= bound)
@@ -64,8 +67,8 @@ def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int, bou
     largest = np.ones(len(used))
     if block.weight is not None:
         largest[:] = 0.0
-        np.maximum.at(largest, position, np.minimum(block.weight[rows], 1.0))
-    return used, [column[chosen] for column in block.codes], weight, largest
+        np.maximum.at(largest, position, block.weight[rows])
+    return used, [column[chosen] for column in block.codes], weight, largest, whole
 
 
 def merged_parts(one: Part, two: Part, size: int) -> Part:
@@ -81,7 +84,8 @@ def merged_parts(one: Part, two: Part, size: int) -> Part:
         np.add.at(weight[q], which[kept], np.concatenate(both)[kept])
     largest = np.zeros(len(used))
     np.maximum.at(largest, which[kept], np.concatenate([one[3], two[3]])[kept])
-    return used, [np.concatenate(columns)[chosen] for columns in zip(one[1], two[1], strict=True)], weight, largest
+    codes = [np.concatenate(columns)[chosen] for columns in zip(one[1], two[1], strict=True)]
+    return used, codes, weight, largest, one[4] and two[4]
 
 
 def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
@@ -97,9 +101,10 @@ def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
     seed : of the hash.
     """
     part: Part = fold(partial(_of_block, columns=tuple(columns), size=size, seed=seed), partial(merged_parts, size=size))
-    _, (*codes, labels), sums, largest = part
+    _, (*codes, labels), sums, largest, whole = part
     weight = sums_as_numbers(sums).astype(np.float64)
-    return Sample(tuple(codes), labels.astype(np.uint32), weight, np.minimum(largest, weight))
+    left_out = np.minimum(np.minimum(largest, 1.0) if whole else largest, weight)
+    return Sample(tuple(codes), labels.astype(np.uint32), weight, left_out)
 
 
 def _of_block(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:

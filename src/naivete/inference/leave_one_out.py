@@ -1,7 +1,8 @@
 """Exact leave-one-out posteriors: each training case is predicted by a network estimated from all other cases.
 
-The counts of a case are subtracted while it is predicted, in its own class and cells only, so that all cases take one pass. A case
-of weight two counts as two cases, of which one is left out; a case of weight one half is left out as a whole.
+The counts of a case are subtracted while it is predicted, in its own class and cells only, so that all cases take one pass. If all
+weights are whole numbers, a case of weight two counts as two cases, of which one is left out; otherwise every case is left out with its
+whole weight.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ class _Candidates:
         wanted = {(x, q): family(x, *self.parents[x][:q], CLASS) for x in counts.features for q in self.used[x]}
         tables = counts.tables([*wanted.values(), (CLASS,)])
         classes = tables[CLASS,].full()
-        self.classes = classes.astype(np.float64)
+        self.classes, self.copies = classes.astype(np.float64), classes.dtype.kind == "i"  # all weights are whole numbers
         self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         cards = counts.cards([*counts.features, CLASS])
         self.terms = {
@@ -200,7 +201,7 @@ class _Candidates:
 
     def posteriors(self, piece: Block) -> Numbers:
         """Return P(class | row), estimated without the row, for every candidate.  # (candidate, row, class)"""
-        remaining = remaining_classes(piece, self.classes)
+        remaining = remaining_classes(piece, self.classes, copies=self.copies)
         prior = remaining.frequencies if self.prior is None else np.broadcast_to(self.prior, remaining.frequencies.shape)
         terms = {key: family_terms(piece, remaining) for key, family_terms in self.terms.items()}
         if not self.exact:

@@ -51,14 +51,14 @@ class LeaveOneOut:
         self.elimination = Elimination(network) if self.has_missing.any() else None
 
     def __call__(self, block: Block) -> Numbers:
-        """Return the logarithms of the rows of a block, of which the weight, at most 1, is left out.  # (row, class)"""
+        """Return the logarithms of the rows of a block, each without its weight in the block.  # (row, class)"""
         row_by_row = 0 if all(terms.tabulated for terms in self.terms) else self.widest
         step = max(1, BLOCK_CELLS // (2 * len(self.classes) + row_by_row))
         work = len(block) * len(self.terms) * len(self.classes) * 8
         return np.concatenate(_kernels.run_parallel(self._joint, list(pieces_of(block, step)), work=work))
 
     def _joint(self, piece: Block) -> Numbers:
-        remaining = remaining_classes(piece, self.classes)
+        remaining = remaining_classes(piece, self.classes, copies=False)
         prior = remaining.frequencies if self.prior is None else np.broadcast_to(self.prior, remaining.frequencies.shape)
         joint, zeros = split_infinite(log(prior) if self.class_is_root else np.zeros(prior.shape))
         for terms in self.terms:

@@ -1,7 +1,7 @@
 """Terms of families without each row: log P(x | parents, class), estimated from all other rows.
 
-A row of weight two counts as two cases, of which one is left out; a row of weight one half is left out as a whole. The terms of
-complete cases depend on the cell only and are computed once for every cell, except with back-off or in sparse tables.
+If all weights are whole numbers, a row of weight two counts as two cases, of which one is left out. Otherwise weights say how important
+rows are, and a row is left out with its whole weight. The terms of complete cases depend on the cell only and are computed once for every cell, except with back-off or in sparse tables.
 """
 
 from __future__ import annotations
@@ -45,14 +45,21 @@ class RemainingClasses(NamedTuple):
     whole: bool  # whether a whole case is left out for every row
 
 
-def remaining_classes(piece: Block, classes: Numbers) -> RemainingClasses:
-    """Return the weights of the classes without each row of a piece."""
+def remaining_classes(piece: Block, classes: Numbers, *, copies: bool = True) -> RemainingClasses:
+    """Return the weights of the classes without each row of a piece.
+
+    Parameters
+    ----------
+    piece : the rows.
+    classes : the weight of every class.
+    copies : whether at most one case is left out of a row of larger weight, which stands for several equal ones.
+    """
     labels = piece.codes[-1].astype(np.int64)
-    whole = piece.weight is None or bool(piece.weight.min(initial=1.0) >= 1)
+    weight: Numbers | float = 1.0 if piece.weight is None else np.minimum(piece.weight, 1.0) if copies else piece.weight
     left_out = np.zeros((len(piece), len(classes)))
-    left_out[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
+    left_out[np.arange(len(piece)), labels] = weight
     remaining = np.maximum(classes - left_out, 0.0)  # (row, class)
-    return RemainingClasses(labels, left_out, normalized(remaining, 1), remaining.sum(axis=1), whole)
+    return RemainingClasses(labels, left_out, normalized(remaining, 1), remaining.sum(axis=1), bool(np.all(weight == 1.0)))
 
 
 class FamilyTerms:

@@ -269,7 +269,8 @@ class _LeaveOneOut:
         wanted |= {(x, p) for x, p in self.parents.items() if CLASS in networks.network.parents[x]}
         families = {key: family(key[0], *key[1], CLASS) for key in sorted(wanted)}
         tables = counts.tables([*families.values(), (CLASS,)])
-        self.classes = np.asarray(tables[CLASS,]).astype(np.float64)
+        classes = np.asarray(tables[CLASS,])
+        self.classes, self.copies = classes.astype(np.float64), classes.dtype.kind == "i"  # all weights are whole numbers
         self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         smooth, cards = smoothing_of(smoothing), counts.cards([*counts.features, CLASS])
         self.terms = {
@@ -279,7 +280,7 @@ class _LeaveOneOut:
     def __call__(self, block: Block) -> Terms:
         """Return the terms of the rows of a block, each without itself."""
         networks, codes = self.networks, block.codes[:-1]
-        remaining = remaining_classes(block, self.classes)
+        remaining = remaining_classes(block, self.classes, copies=self.copies)
         prior = remaining.frequencies if self.prior is None else np.broadcast_to(self.prior, remaining.frequencies.shape)
         logs = {key: family_terms(block, remaining) / np.log(2) for key, family_terms in self.terms.items()}
         terms = {(x, p): contrasts(_informative(_informative(values, logs[x, ()]))) for (x, p), values in logs.items()}

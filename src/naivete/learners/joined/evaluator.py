@@ -59,7 +59,8 @@ class MoveEvaluator:
 
     def __init__(self, counts: Counts, smoothing: object, prior: Sequence[float] | None) -> None:
         self.counts, self.smoothing = counts, smoothing_of(smoothing)
-        self.classes = counts.margins()[CLASS,].astype(np.float64)
+        classes = counts.margins()[CLASS,]
+        self.classes, self.copies = classes.astype(np.float64), classes.dtype.kind == "i"
         self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         self.kept: list[_Piece] | None = [] if self._keeps() else None
         self.terms: dict[Group, GroupTerms] = {}
@@ -77,7 +78,7 @@ class MoveEvaluator:
         self.terms = {group: terms for group, terms in self.terms.items() if group in needed}
         self.terms |= group_terms(self.counts, new, self.classes, self.smoothing)
         self.deltas = {move: self.deltas[move] if move in self.deltas else delta_of(move, self.terms) for move in moves}
-        errors = _Errors(self.classes, self.prior, self._piece_rows, groups, self.deltas, self.terms, self.kept)
+        errors = _Errors(self.classes, self.copies, self.prior, self._piece_rows, groups, self.deltas, self.terms, self.kept)
         return sums_as_numbers(self.counts.fold(errors, add_sums))
 
     def _keeps(self) -> bool:
@@ -169,6 +170,7 @@ class _Errors:
     """The weight of the rows of a block that are classified wrongly after each move."""
 
     classes: Numbers
+    copies: bool  # all weights are whole numbers
     prior: Numbers | None
     piece_rows: int
     groups: tuple[Group, ...]
@@ -186,7 +188,7 @@ class _Errors:
 
     def _piece(self, block: Block, start: int) -> _Piece:
         rows = block.take(np.arange(start, min(len(block), start + self.piece_rows)))
-        remaining = remaining_classes(rows, self.classes)
+        remaining = remaining_classes(rows, self.classes, copies=self.copies)
         shape = remaining.frequencies.shape
         return _Piece(rows, remaining, remaining.frequencies if self.prior is None else np.broadcast_to(self.prior, shape))
 
