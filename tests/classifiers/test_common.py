@@ -333,8 +333,9 @@ def test_columns_are_matched_by_name(classifier: NetworkClassifier) -> None:
     reordered = frame[["d", "a", "c", "b"]].assign(when=pd.Timestamp("2020-01-01"), target=y)
     assert identical(fitted.predict_proba(reordered), expected)
     without = fitted.predict_proba(frame.assign(b=np.nan))
-    with pytest.warns(MissingColumnWarning, match="missing: 'b'"):
+    with pytest.warns(MissingColumnWarning, match="missing: 'b'") as issued:
         assert identical(fitted.predict_proba(frame.drop(columns="b")), without)
+    assert fitted.missing_is_a_value == ("takes as information" in str(issued[0].message))
     with pytest.warns(MissingColumnWarning, match=r"is 'bb' the renamed 'b'\?"):
         assert identical(fitted.predict_proba(frame.rename(columns={"b": "bb"})), without)
     with pytest.warns(UserWarning, match="fitted with feature names"):

@@ -50,6 +50,8 @@ def days(count: int) -> list[str]:
         ([f"C{i % 30:05}" for i in range(30 * 5)], None),
         ([f"C{i:05}" for i in range(N)] + ["other"] * N, None),
         ([f"C{i:05}" for i in range(ENOUGH - 1)], None),
+        ([f"0,{i % 30:02}" for i in range(N)], "amount"),
+        ([f"0,{i % 10:02}" for i in range(N)], None),
         (days(N), "date"),
         (days(40) * 3, "date"),
         (days(20) * 6, None),

@@ -56,6 +56,7 @@ def test_every_classifier_has_a_card(entry: Any, tmp_path: Path) -> None:
         "\n", ""
     )
     assert naivete.model_hash(model) in card
+    assert model.missing_is_a_value == ("A missing value is a value of its own" in section(card, "Limits"))
     assert f"{np.mean(model.predict(frame) == labels):.4f}" in section(card, "Evaluation")
     probabilities = [
         float(cells(line)[1]) for line in section(card, "Classes").splitlines() if line.startswith(("| ill", "| well"))

@@ -33,6 +33,7 @@ class PredictingMixin(TableInputMixin):
     _framed: bool
     _tables: LazyTables
     reports_impossible: ClassVar[bool]
+    missing_is_a_value: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -149,7 +150,9 @@ class PredictingMixin(TableInputMixin):
             from naivete.cases.sparse import encoded_parts
 
             return encoded_parts(table, features, unseen=unseen)
-        return iter([encode(table if unseen == "error" else with_absent_columns(table, features), features, unseen=unseen)])
+        if unseen != "error":
+            table = with_absent_columns(table, features, informative=self.missing_is_a_value)
+        return iter([encode(table, features, unseen=unseen)])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row; of classes with equal probability, the first.

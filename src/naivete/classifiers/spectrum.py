@@ -70,6 +70,11 @@ class Spectrum(NetworkClassifier):
         The most different cases from which boosted trees are learned.
     random_state : int, RandomState instance or None, default=0
         The seed of the random structures and of the sample: a whole number, a RandomState, or None for another one each time.
+    encoder : Encoder or None, default=None
+        How columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values are
+        nominal, and other numbers have up to 254 intervals, which the structures join. A missing value counts as a value of its
+        own, since it is often informative that a value is missing; values that did not occur in training, and columns that new
+        rows lack, count as missing.
 
     Attributes
     ----------
@@ -99,6 +104,7 @@ class Spectrum(NetworkClassifier):
 
     reports_impossible = False
     one_network = False
+    missing_is_a_value = True
     network_beside = "summary network"
     asks_network = True
     spectrum_: SpectrumModel

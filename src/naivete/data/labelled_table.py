@@ -236,7 +236,7 @@ def unknown_column_error(name: Name, names: Sequence[Name], source: str) -> Para
     hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
     listed = ", ".join(map(str, names[:30])) + more
-    return ParameterError(f"{source}: there is no column {quoted(name)}; {hint}The columns are: {listed}")
+    return ParameterError(f"{source}: there is no column {quoted(name)}; {hint}{'The' if close else 'the'} columns are: {listed}")
 
 
 def _weighted(table: Table, column: Column) -> Table:

@@ -20,15 +20,30 @@ def as_numbers(column: Column, table: Table | None = None) -> NDArray[Any]:
     """Return the values of a column as numbers or booleans, nan if missing; refuse text."""
     if column.states is None:
         return column.values
-    wrong = next((s for s in column.states if isinstance(s, str)), None)
-    if wrong is not None:
+    texts = [s for s in column.states if isinstance(s, str)]
+    if texts:
+        wrong = next((text for text in texts if not _is_number(text)), None)
+        if wrong is None:
+            raise DataError(
+                f"column {quoted(column.name)}: {quoted(texts[0])} is text, but the column holds numbers; convert its values to "
+                "numbers, for instance by `pandas.to_numeric`"
+            )
         row = int(np.argmax(column.values == column.states.index(wrong)))
         place = f"row {row + 1}" if table is None else table.place(row)
         raise DataError(
-            f"{place}: column {quoted(column.name)}: {quoted(wrong)} is not a number, but the column is declared numeric; "
-            "correct it, or declare the column nominal"
+            f"{place}: column {quoted(column.name)}: {quoted(wrong)} is not a number, but the column holds numbers; "
+            "correct it, or declare the column nominal before learning"
         )
     return np.append(np.array(column.states, np.float64), np.nan)[column.values]  # type: ignore[no-any-return]
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a text is a number, in Python's notation."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_finite(table: Table, columns: Sequence[Column]) -> dict[int, tuple[float, float]]:

@@ -155,13 +155,14 @@ def _absent_message(table: Table, absent: Sequence[Name], variables: Sequence[Va
     return f"{table.source}: columns seen in training are missing: {listed}{hint}"
 
 
-def with_absent_columns(table: Table, variables: Sequence[Variable]) -> Table:
+def with_absent_columns(table: Table, variables: Sequence[Variable], *, informative: bool = False) -> Table:
     """Return the table with missing values in the columns that it lacks, with a warning; an error if it has none of them.
 
     Parameters
     ----------
     table : the table; a sparse matrix is returned unchanged.
     variables : the schema of the features.
+    informative : whether a missing value has an influence of its own on predictions.
 
     >>> import warnings
     >>> from naivete.data.frames import table_of
@@ -174,8 +175,10 @@ def with_absent_columns(table: Table, variables: Sequence[Variable]) -> Table:
         return table
     if not any(v.name in table.names for v in variables):
         raise DataError(_absent_message(table, absent, variables))
+    influence = ", which this classifier takes as information about the class, as in training" if informative else ""
     warn(
-        f"{_absent_message(table, absent, variables)}; their values are treated as missing; `unseen='error'` refuses such rows",
+        f"{_absent_message(table, absent, variables)}; their values are treated as missing{influence}; "
+        "`unseen='error'` refuses such rows",
         MissingColumnWarning,
     )
     missing = np.full(len(table), np.nan)

@@ -94,7 +94,9 @@ def unsuitable(column: ColumnCounts, few: int) -> Unsuitable | None:
     if observed < ENOUGH:
         return None
     if isinstance(column.values, tuple) and distinct > 1:
-        return _text(column.name, column.values, observed) or _many_values(column.name, weights, observed)
+        reason = _text(column.name, column.values, observed) or _many_values(column.name, weights, observed)
+        amount = None if reason is None or reason.kind != "many values" else _amount(column.name, column.values)
+        return amount or reason
     if isinstance(column.name, str) and _OF_ARRAY.fullmatch(column.name):
         return None
     if distinct == 1 and column.level == 0:
@@ -115,15 +117,25 @@ def _many_values(name: Name, weights: Numbers, observed: float) -> Unsuitable | 
 
 def _text(name: Name, states: Sequence[State], observed: float) -> Unsuitable | None:
     distinct = len(states)
-    sample = [str(state).strip() for state in states[:: -(-distinct // SAMPLE)]]
+    sample = _sample(states)
     if _share(_DATE, sample) >= ALIKE:
         return Unsuitable(name, "date", "dates or times as text; use parts of them, such as the month, as columns")
     if distinct > MOST_TEXTS_DIFFER * observed and np.mean([text.count(" ") + 1 for text in sample]) >= WORDS:
         return Unsuitable(name, "text", f"free text: {distinct:,} different texts in {observed:,.10g} rows")
+    return _amount(name, states) if distinct > NEARLY_UNIQUE * observed else None
+
+
+def _amount(name: Name, states: Sequence[State]) -> Unsuitable | None:
+    """Return the reason if the texts are numbers, not all of them digits alone, which may be codes."""
+    sample = _sample(states)
     marked = any(not text.isdigit() for text in sample)
-    if distinct > NEARLY_UNIQUE * observed and marked and _share(_AMOUNT, sample) >= ALIKE:
+    if marked and _share(_AMOUNT, sample) >= ALIKE:
         return Unsuitable(name, "amount", f"numbers as text, such as {quoted(sample[0])}; convert them to numbers")
     return None
+
+
+def _sample(states: Sequence[State]) -> list[str]:
+    return [str(state).strip() for state in states[:: -(-len(states) // SAMPLE)]]
 
 
 def _share(pattern: re.Pattern[str], sample: Sequence[str]) -> float:

@@ -173,6 +173,10 @@ def _paragraph(purpose: str | None) -> str:
 
 def _model_lines(model: NetworkClassifier) -> list[str]:
     settings = model.checked_encoder().get_params()
+    if model.missing_is_a_value:  # the classifier chooses how missing values are counted, and the intervals unless they were passed
+        del settings["missing"]
+        if model.encoder is None or model.encoder.cut is None:
+            del settings["cut"]
     parameters = spec_of(model).parameters
     cases = getattr(model, "cases_", None)
     rows = [
@@ -220,7 +224,7 @@ def _column_lines(model: NetworkClassifier) -> list[str]:
             markdown_text(variable.name),
             _kind(variable),
             _values(variable),
-            "-" if variable.left_out else "a state of its own" if variable.missing else "marginalized",
+            "-" if variable.left_out else "a state of its own" if variable.missing or model.missing_is_a_value else "marginalized",
             _POLICIES["smooth" if variable.other else unseen] if variable.states else "-",
             f"{bits:.4f}",
         ]
@@ -312,8 +316,11 @@ def _limit_lines(model: NetworkClassifier) -> list[str]:
         "Probabilities hold for rows from the population of the training cases; they say nothing about others.",
         "Dependence is no causation: the arcs and informations describe the data, not effects of interventions.",
         f"Values that did not occur in training are {_POLICIES[encoder.unseen]}.",
-        "Missing values are marginalized: the result is the probability given the observed values, if being missing carries no "
-        f"information.{f' In {listed(with_state)} missing is a state of its own.' if with_state else ''}",
+        "A missing value is a value of its own: that a value is missing counts as it did in the training cases, also where a whole "
+        "column is missing or a value did not occur in training."
+        if model.missing_is_a_value
+        else "Missing values are marginalized: the result is the probability given the observed values, if being missing carries "
+        f"no information.{f' In {listed(with_state)} missing is a state of its own.' if with_state else ''}",
         *([f"Columns left out, because they carry no information for new rows: {listed(unused)}."] if unused else []),
         "Numbers outside the range of the training cases fall into the first or last interval."
         if any(variable.cuts for variable in model.schema_)
@@ -323,6 +330,8 @@ def _limit_lines(model: NetworkClassifier) -> list[str]:
         else "",
         f"Posterior probabilities are raised to the power {model.temperature_:.4f} (calibration by leave-one-out)."
         if hasattr(model, "temperature_")
+        else "The terms of the model are weighted by leave-one-out; check its probabilities on test cases."
+        if hasattr(model, "term_weights_")
         else "Probabilities are not calibrated after learning; check them on test cases.",
     ]
     return [f"- {line}" for line in lines if line]

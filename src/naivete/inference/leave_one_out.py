@@ -1,8 +1,8 @@
 """Exact leave-one-out posteriors: each training case is predicted by a network estimated from all other cases.
 
 The counts of a case are subtracted while it is predicted, in its own class and cells only, so that all cases take one pass. If all
-weights are whole numbers, a case of weight two counts as two cases, of which one is left out; otherwise every case is left out with its
-whole weight.
+weights are whole numbers, a case of weight two counts as two cases, of which one is left out; otherwise every case is left out with
+its whole weight.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Terms of families without each row: log P(x | parents, class), estimated from all other rows.
 
-If all weights are whole numbers, a row of weight two counts as two cases, of which one is left out. Otherwise weights say how important
-rows are, and a row is left out with its whole weight. The terms of complete cases depend on the cell only and are computed once for every cell, except with back-off or in sparse tables.
+If all weights are whole numbers, a row of weight two counts as two cases, of which one is left out. Otherwise weights say how
+important rows are, and a row is left out with its whole weight. The terms of complete cases depend on the cell only and are
+computed once for every cell, except with back-off or in sparse tables.
 """
 
 from __future__ import annotations
