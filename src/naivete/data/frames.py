@@ -243,7 +243,7 @@ def _from_array(name: Name, values: NDArray[Any], source: str) -> Column:
 def _advice(kind: str) -> str:
     if kind in "mM":
         return "turn dates into numbers (for instance days since a start) or into words (weekday, month), or remove the column"
-    return "values are numbers, text or booleans; convert the column first"
+    return "values are numbers, text or booleans; convert the column first, for instance by `.astype(float)` or `.astype(str)`"
 
 
 def _finite(name: Name, values: NDArray[np.float64], source: str) -> NDArray[np.float64]:
