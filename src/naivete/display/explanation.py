@@ -259,8 +259,10 @@ class Explanation(ExplainedRows):
         for step in steps:
             count = 0 if step.total else round(20 * abs(step.bits) / largest)
             lines.append(f"  {step.name:{widest}}  {step.bits:+8.2f}  {('+' if step.bits > 0 else '-') * count}".rstrip())
-        note = self.note(row) if by == "feature" else ""
-        return "\n".join([*lines, *([f"  {note}"] if note else [])])
+        notes = [self.note(row) if by == "feature" else ""]
+        if self._other is None and self.posterior.shape[1] > 2:
+            notes.append("The base and the contributions are means over the other classes, weighted for this row.")
+        return "\n".join([*lines, *(f"  {note}" for note in notes if note)])
 
     def _steps(self, row: int, by: By = "feature") -> list[Step]:
         """Return the base, the largest contributions, the sum of the others, and the log odds."""
