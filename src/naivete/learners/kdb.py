@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.counts.bias import Bias, checked_bias, joinable
+from naivete.counts.bias import Bias, checked_bias, joinable, occurrence
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import checked_level
 from naivete.counts.information import dependence, plain_dependence, relevance
@@ -129,17 +129,15 @@ def significant(counts: Counts, parents: dict[int, list[int]], alpha: float, bia
     bits = dependence(counts) if bias == "plain" else plain_dependence(counts)
     has_missing, total = counts.cases.has_missing, counts.total
     arcs = [(x, y) for x, features in parents.items() for y in features]
-    tables = counts.tables(family(x, y, CLASS) for x, y in arcs if has_missing[x] or has_missing[y])
-    margins = counts.margins()
-    states = {x: int(np.count_nonzero(margins[x, CLASS].sum(axis=1))) for x in counts.features}
-    classes = int(np.count_nonzero(margins[CLASS,]))
-
-    def exceeds(x: int, y: int) -> bool:
-        cases = tables[family(x, y, CLASS)].sum() if has_missing[x] or has_missing[y] else total
-        freedom = max(1, (states[x] - 1) * (states[y] - 1) * classes)
-        return bool(2 * cases * log(2) * bits[x, y] > chdtri(freedom, alpha))
-
-    return {x: [y for y in features if exceeds(x, y)] for x, features in parents.items()}
+    incomplete = {(x, y): family(x, y, CLASS) for x, y in arcs if has_missing[x] or has_missing[y]}
+    tables = counts.tables(incomplete.values())
+    cases = np.array([tables[incomplete[arc]].sum() if arc in incomplete else total for arc in arcs])
+    states, _, classes, _ = occurrence(counts)
+    x, y = np.array(arcs).T
+    freedom = np.maximum(1.0, (states[x] - 1) * (states[y] - 1) * classes)
+    exceeds = 2 * cases * log(2) * bits[x, y] > chdtri(freedom, alpha)
+    kept = {arc for arc, strong in zip(arcs, exceeds.tolist(), strict=True) if strong}
+    return {x: [y for y in features if (x, y) in kept] for x, features in parents.items()}
 
 
 def chosen_parameters(
