@@ -106,6 +106,7 @@ class Spectrum(NetworkClassifier):
     reports_impossible = False
     one_network = False
     missing_is_a_value = True
+    memory_factor = 4  # the counts as trees, and the tables made from them
     network_beside = "summary network"
     asks_network = True
     spectrum_: SpectrumModel
