@@ -146,7 +146,7 @@ def test_mapping() -> None:
         ([[0, 1], [1, 0], [np.inf, 1]], "('reject', 'a'), decided and true: inf is not a loss"),
         ({("a", "b"): 1}, "('b', 'a'), decided and true, has no cost"),
         ({("a", "b"): 1, ("b", "a"): 1, ("?", "a"): 1}, "('reject', 'b'), decided and true, has no cost"),
-        ({("a", "c"): 1}, "there is no class 'c'; did you mean 'a' or 'b'?"),
+        ({("a", "c"): 1}, "there is no class 'c'; the classes are a, b"),
         ({"a": 1}, "'a' is not a pair"),
         ({("a", "b"): np.nan}, "nan is not a loss"),
         ({("a", "b"): None}, "nan is not a loss|not a loss"),

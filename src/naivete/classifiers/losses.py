@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from naivete.errors import DataError, ParameterError, close_matches, quoted
+from naivete.errors import DataError, ParameterError, did_you_mean, quoted
 from naivete.variables import State
 
 if TYPE_CHECKING:
@@ -379,5 +379,4 @@ def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArra
 
 def unknown_class(label: object, labels: Sequence[State]) -> str:
     """Return the part of an error message about a label that is none of the classes, with the classes that are similar."""
-    close = close_matches(label, labels) or [str(known) for known in labels[:5]]
-    return f"there is no class {quoted(label)}; did you mean {' or '.join(map(quoted, close))}?"
+    return f"there is no class {quoted(label)}; {did_you_mean(label, labels, 'the classes are', count=3)}"
