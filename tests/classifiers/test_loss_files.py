@@ -158,5 +158,5 @@ def test_weka_agrees_on_what_a_cost_file_means(tmp_path: Path) -> None:
     counts = np.array([[float(word) for word in line.split("|")[0].split()] for line in lines])  # (correct, classified)
     loss = Loss.read(cost, ["no", "yes", "maybe"])
     assert (counts != counts.T).any()
-    assert loss.of_classifier(counts.T) == pytest.approx(average, abs=6e-5)
-    assert loss.of_classifier(counts) != pytest.approx(average, abs=6e-5)
+    assert loss.of_classifier(counts) == pytest.approx(average, abs=6e-5)
+    assert loss.of_classifier(counts.T) != pytest.approx(average, abs=6e-5)
