@@ -114,7 +114,7 @@ def cancer_sheets(cases: LabelledTable, divisions: int, seed: int, progress: Cal
     cells = [
         cell
         for name, (printed, _) in models().items()
-        for cell in _matrix_cells(name, MATRICES[printed], [result.confusion.T for result in results[name]])
+        for cell in _matrix_cells(name, MATRICES[printed], [result.confusion for result in results[name]])
     ]
     yield Sheet(title, tuple(cells), 1, differences=True)
     yield Sheet("Section 3.5: which is better, points of accuracy", tuple(_claims(results)), 2)

@@ -33,7 +33,7 @@ def reproduce(options: Options) -> Reproduction:
     train, counts = cases(), _confusion()
     sheets = (
         Sheet("Section 8.2: accuracy and expected loss", tuple(_evaluation(counts)), digits=1),
-        Sheet("Table 8.2: P#(classified, correct)", tuple(_matrix(PRINTED["table_8_2"], shares(counts), 2)), digits=2),
+        Sheet("Table 8.2: P#(classified, correct)", tuple(_matrix(PRINTED["table_8_2"], shares(counts).T, 2)), digits=2),
         Sheet("Table 8.4, from the stakes of table 8.3", tuple(_matrix(PRINTED["table_8_4"], _gains(), 0)), digits=0),
         Sheet("Section 8.4: entropies in bits", tuple(_entropies()), digits=3),
         Sheet("Section 8.4: choices of ID3", tuple(_choices())),

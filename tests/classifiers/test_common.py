@@ -383,7 +383,7 @@ def test_the_root_of_a_tree_can_be_named() -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     assert TAN(root="c").fit(frame, y).network_.parents[2] == (-1,)
     assert TAN(root=1).fit(frame, y).network_.parents[1] == (-1,)
-    with pytest.raises(ParameterError, match="root='zz'"):
+    with pytest.raises(ParameterError, match="root='zz': there is no such feature; the features are "):
         TAN(root="zz").fit(frame, y)
 
 

@@ -153,7 +153,7 @@ def test_biases_by_label() -> None:
         ({"reject": "x"}, "not an array of numbers"),
         ({"loss": [[0, 1], [1, 0]]}, "shape (2, 2) for 3 labels"),
         ({"loss": zero_one("ab")}, "no class 'c'"),
-        ({"biases": {"aa": 1}}, "biases: there is no class 'aa'; did you mean 'a'?"),
+        ({"biases": {"aa": 1}}, "biases: there is no class 'aa'; did you mean a?"),
         ({"biases": [1, 2]}, "3 classes need as many numbers"),
         ({"biases": 1}, "3 classes need as many numbers"),
         ({"biases": {"a": np.nan}}, "finite numbers are needed"),

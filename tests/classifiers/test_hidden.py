@@ -65,8 +65,10 @@ def test_groups_have_names() -> None:
     fitted = HiddenNaive(groups=[["c2", "c0"]], states=2).fit(frame, y)
     assert fitted.groups_ == [[0, 2]]
     assert fitted.feature_names_in_.tolist() == list(frame.columns)
-    with pytest.raises(ParameterError, match=r"did you mean 'c2'\?"):
+    with pytest.raises(ParameterError, match=r"did you mean c2\?"):
         HiddenNaive(groups=[["c22", "c0"]]).fit(frame, y)
+    with pytest.raises(ParameterError, match="groups: there is no feature 'zzz'; the features are c0, c1"):
+        HiddenNaive(groups=[["zzz", "c0"]]).fit(frame, y)
 
 
 def test_the_structure_can_be_kept() -> None:

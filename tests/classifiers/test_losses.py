@@ -17,7 +17,7 @@ from tests.classifiers.test_common import quick
 from tests.evaluation.test_measures import POKER
 
 LABELS = ["me", "draw", "op"]
-TABLE_8_2 = [[0.25, 0.05, 0.1], [0.05, 0.1, 0.05], [0.05, 0.1, 0.25]]
+TABLE_8_2 = np.transpose([[0.25, 0.05, 0.1], [0.05, 0.1, 0.05], [0.05, 0.1, 0.25]])  # printed as (classified, correct)
 TABLE_8_3 = {"fold": [0, 0, 0], "call": [3, 1, -1]}
 TABLE_8_4 = [[0, 0, -1], [0, 0, -1], [-3, -1, 0]]
 
@@ -146,7 +146,7 @@ def test_mapping() -> None:
         ([[0, 1], [1, 0], [np.inf, 1]], "('reject', 'a'), decided and true: inf is not a loss"),
         ({("a", "b"): 1}, "('b', 'a'), decided and true, has no cost"),
         ({("a", "b"): 1, ("b", "a"): 1, ("?", "a"): 1}, "('reject', 'b'), decided and true, has no cost"),
-        ({("a", "c"): 1}, "there is no class 'c'; did you mean 'a' or 'b'?"),
+        ({("a", "c"): 1}, "there is no class 'c'; the classes are a, b"),
         ({"a": 1}, "'a' is not a pair"),
         ({("a", "b"): np.nan}, "nan is not a loss"),
         ({("a", "b"): None}, "nan is not a loss|not a loss"),
@@ -166,7 +166,7 @@ def test_labels_are_refused() -> None:
         zero_one("ab").with_reject(np.nan)
     with pytest.raises(DataError, match=r"shape \(2, 3\)"):
         zero_one("ab").expected(np.ones((2, 3)))
-    for counts in ([[1, 2]], [[0, 0], [0, 0]], [[-1, 2], [1, 1]], 3, [[1, np.nan], [1, 1]]):
+    for counts in ([[1], [2]], [[1, 2]], [[1, 0], [0, 1], [1, 1]], [[0, 0], [0, 0]], [[-1, 2], [1, 1]], 3, [[1, np.nan], [1, 1]]):
         with pytest.raises(DataError, match="confusion matrix"):
             zero_one("ab").of_classifier(counts)
 

@@ -28,9 +28,10 @@ def test_the_information_is_that_of_the_table(run: Run, weather: Path) -> None:
     by_name = {column["name"]: column for column in columns}
     outlook = np.array([[0, 2], [1, 2], [2, 1]])  # overcast, rain, sunny by no, yes
     bias = (3 - 1) * (2 - 1) / (2 * 8 * log(2))
-    assert by_name["outlook"]["information"] == pytest.approx(information(outlook) - bias)
+    assert by_name["outlook"]["corrected_information"] == pytest.approx(information(outlook) - bias)
     assert by_name["outlook"]["states"] == ["overcast", "rain", "sunny"]
-    assert "information" not in by_name["play"]
+    assert "corrected_information" not in by_name["play"]
+    assert "  corrected I(X;C) bits" in run("describe", weather, "--target", "play").out
 
 
 def test_without_a_class(run: Run, weather: Path) -> None:
@@ -71,7 +72,7 @@ def test_identifiers_many_states_and_gaps(run: Run, tmp_path: Path) -> None:
     described = run("describe", file, "--target", "c", "--kinds", "few=nominal,c=nominal", "--json").json["columns"]
     assert [column["unsuitable"] for column in described] == ["identifier", "row number", None, None, None, None]
     assert [column["missing"] for column in described] == [0, 0, 0, 0, 60, 0]
-    assert ["information" in column for column in described] == [False, False, True, True, True, False]
+    assert ["corrected_information" in column for column in described] == [False, False, True, True, True, False]
     text = run("describe", file, "--target", "c").out
     assert text.count("an identifier: 60 different") == 2
     assert text.endswith("to use them all the same: --keep name,number\n")

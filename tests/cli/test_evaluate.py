@@ -30,9 +30,17 @@ def test_several_files_and_the_confusion(run: Run, files: list[Path]) -> None:
     ran = run("evaluate", *files, "--models", "nb;tan", "--folds", "3", "--repeat", "2", "--confusion", "--progress")
     assert ran.code == 0
     assert "3 folds x 2" in ran.out
-    assert "nb: classified as (rows), correct (columns)" in ran.out
+    assert "nb: true class (rows), predicted class (columns)" in ran.out
     assert ran.out.splitlines()[-4].startswith("mean ")
     assert "naivete: evaluate: 24 of 24 (tan)" in ran.err
+
+
+def test_the_rows_of_a_confusion_matrix_are_true_classes(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,c\n" + "a,no\n" * 6 + "a,yes\n" * 4)
+    out = run("evaluate", file, "--target", "c", "--models", "majority", "--folds", "2", "--confusion").out.splitlines()
+    at = out.index("majority: true class (rows), predicted class (columns)")
+    assert [line.split() for line in out[at + 1 : at + 4]] == [["no", "yes"], ["no", "6", "0"], ["yes", "4", "0"]]
 
 
 def test_files_of_one_name_are_told_apart(run: Run, files: list[Path]) -> None:

@@ -99,6 +99,17 @@ def test_the_default_classifier_is_explained(run: Run, files: Any, spectrum: Pat
     assert "an even number, at least 4" in run("explain", spectrum, files[1], "--permutations", "3").err
 
 
+@pytest.mark.parametrize(("model", "weighted"), [("tan", True), ("aode", False)])
+def test_pages_of_three_classes_say_what_the_base_is(run: Run, tmp_path: Path, model: str, weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    rows = [",".join([*row, label]) for row, label in zip(rng.choice(["a", "b"], (40, 3)), rng.choice([*"uvw"], 40), strict=True)]
+    data, saved, page = tmp_path / "three.csv", tmp_path / "three.nvt", tmp_path / "three.html"
+    data.write_text("\n".join(["a,b,c,class", *rows]))
+    assert run("fit", data, "--target", "class", "--model", model, "--out", saved).code == 0
+    assert run("explain", saved, data, "--html", page).code == 0
+    assert ("means over the other classes, weighted for this row" in page.read_text()) == weighted
+
+
 def test_pages_show_the_standard_errors_of_estimates(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [",".join(row) for row in rng.choice(["a", "b"], (40, 10)).tolist()]

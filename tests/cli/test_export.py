@@ -17,8 +17,8 @@ def test_a_program_is_printed_or_written(run: Run, model: Path, tmp_path: Path) 
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"{file}: ")
     assert file.read_text() == program
-    assert run("export", model, "--to", "python", "--output", file).code == 5
-    forced = run("export", model, "--to", "python", "--output", file, "--force", "--json")
+    assert run("export", model, "--to", "python", "--out", file).code == 5
+    forced = run("export", model, "--to", "python", "--out", file, "--force", "--json")
     assert forced.json["bytes"] == file.stat().st_size
 
 
@@ -30,6 +30,7 @@ def test_a_network_file_is_exported(run: Run, model: Path, tmp_path: Path) -> No
 
 
 def test_wrong_usage(run: Run, model: Path) -> None:
+    assert run("export", model, "--to", "python", "--output", "model.py").code == 2
     assert run("export", model, "--to", "cobol").code == 2
     assert "table is an option of sql, not of python" in run("export", model, "--to", "python", "--table", "data").err
     assert 'FROM "my data" AS t' in run("export", model, "--to", "sql", "--table", "my data", "--keys", "id", "day").out

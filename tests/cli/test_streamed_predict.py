@@ -211,3 +211,12 @@ def test_a_model_that_does_not_fit_is_refused_before_it_is_read(
     assert ran.code == 5
     assert "--memory 100001000 bytes are not enough to predict with" in ran.err
     assert "allow at least --memory 141000000" in ran.err
+
+
+def test_the_memory_of_the_tables_of_a_model(run: Run, model: Path, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spectrum = model.with_name("spectrum.nvt")
+    assert run("fit", weather, "--target", "play", "--model", "spectrum:members=1", "--out", spectrum).code == 0
+    monkeypatch.setattr("naivete.cases.sources.resident", lambda: 100_000_000)
+    for file in (model, spectrum):  # a spectrum needs four times its size beside the loaded model
+        ran = run("predict", file, weather, "--memory", str(100_000_000 + 3 * file.stat().st_size))
+        assert ("bytes are not enough to predict with" in ran.err) == (file == spectrum), ran.err

@@ -207,6 +207,7 @@ PARAMETERS: dict[str, tuple[NetworkClassifier, str]] = {
     "F15-k2-order": (K2(order="best"), "order='best'"),
     "F15-k2-order-none": (K2(order=None), "order=None"),
     "F15-k2-order-short": (K2(order=["x0"]), "order="),
+    "F15-k2-order-unknown": (K2(order=["zz"]), "there is no feature 'zz'; the features are x0"),
     "F15-k2-max-parents": (K2(max_parents=-1), "max_parents=-1"),
     "F15-k2-max-parents-fraction": (K2(max_parents=2.0), "max_parents=2.0"),
     "F15-k2-criterion": (K2(criterion="bice"), "criterion='bice'.*did you mean 'bic'"),

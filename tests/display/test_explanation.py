@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from naivete import AODE, C45, ID3, KDB, TAN, Encoder, Explanation, HillClimb, NaiveBayes, ParameterError
+from naivete import AODE, C45, ID3, KDB, TAN, Encoder, Explanation, HillClimb, NaiveBayes, ParameterError, Spectrum
 
 
 @pytest.fixture(scope="module")
@@ -137,3 +137,15 @@ def test_values_equal_those_of_shap() -> None:
         explanation = model.explain(rows, target_class=1, background=background)
         assert np.allclose(explanation.by_feature.base, base, rtol=0, atol=1e-8)
         assert np.allclose(explanation.by_feature.values, values, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("model", "weighted"), [(TAN(), True), (Spectrum(members=1), True), (AODE(), False), (Spectrum(trees=4, boosting=2), False)]
+)
+def test_only_weighted_means_over_the_other_classes_are_named_so(model: Any, weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.choice(["a", "b"], (60, 3)), rng.choice(["u", "v", "w"], 60)
+    of_three = model.fit(X, y).explain(X[:2])
+    assert ("weighted for this row" in of_three.text()) == weighted
+    assert "weighted for this row" not in of_three.against(next(c for c in "uvw" if c not in of_three.target)).text()
+    assert "weighted for this row" not in model.fit(X, y == "u").explain(X[:2]).text()

@@ -273,12 +273,12 @@ class TestTable:
 
 
 class TestConfusion:
-    def test_rows_are_classified_and_columns_correct(self):
-        markup = confusion([[5, 1], [0, 3.5]], ["no", "yes"], caption="P#(classified, correct)")
+    def test_rows_are_true_and_columns_predicted(self):
+        markup = confusion([[5, 0], [1, 3.5]], ["no", "yes"], caption="all folds")
         said = read(markup).said.split()
-        assert said[:6] == ["correct", "class", "classified", "as", "no", "yes"]
-        assert said[6:12] == ["no", "5", "1", "yes", "0", "3.50"]
-        assert "100.0% of the column" in markup
+        assert said[:6] == ["predicted", "class", "true", "class", "no", "yes"]
+        assert said[6:12] == ["no", "5", "0", "yes", "1", "3.50"]
+        assert "100.0% of the row" in markup
 
     def test_empty_column(self):
         assert "nan" not in confusion(np.zeros((2, 2)), ["a", "b"])

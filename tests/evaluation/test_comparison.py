@@ -187,8 +187,10 @@ def test_the_baseline_is_the_first_or_the_named_one() -> None:
     result = compare_many(table, test_share=0.1, baseline="kdb")
     assert result.models == ("kdb", "nb", "tan")
     assert all([pair.model for pair in own.pairs] == ["nb", "tan"] for own in result.comparisons)
-    with pytest.raises(ParameterError, match="did you mean 'kdb'"):
+    with pytest.raises(ParameterError, match="did you mean kdb"):
         compare(table["a"], test_share=0.1, baseline="kbd")
+    with pytest.raises(ParameterError, match="none of the models; the models are nb, kdb, tan"):
+        compare(table["a"], test_share=0.1, baseline="xyz")
 
 
 @pytest.mark.parametrize(

@@ -64,18 +64,18 @@ def names(axes: Any) -> list[str]:
 
 
 def test_confusion() -> None:
-    counts = np.array([[50, 3, 0], [2, 120.5, 7], [1, 0, 9], [4, 4, 4]])
+    counts = np.array([[50, 2, 1, 4], [3, 120.5, 0, 4], [0, 7, 9, 4]])
     axes = plots.confusion(counts, ["a", "b", "long name of a class"])
     np.testing.assert_array_equal(axes.images[0].get_array(), counts)
     cells = {(t.get_position()[1], t.get_position()[0]): float(t.get_text()) for t in axes.texts}
-    assert all(cells[d, c] == counts[d, c] for d in range(4) for c in range(3))
-    assert [t.get_text() for t in axes.get_xticklabels()] == ["a", "b", "long name of a class"]
-    assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b", "long name of a class", "rejected"]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("correct", "classified")
+    assert all(cells[d, c] == counts[d, c] for d in range(3) for c in range(4))
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["a", "b", "long name of a class", "rejected"]
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b", "long name of a class"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted class", "true class")
     shares = plots.confusion(counts, "abc", share=True).images[0].get_array()
     assert shares.sum() == pytest.approx(1)
     assert not plots.confusion(np.eye(30), range(30)).texts
-    for wrong in ([[1, 2]], [1, 2]):
+    for wrong in ([[1, 2]], [1, 2], [[1, 0], [0, 1], [0, 0]]):
         with pytest.raises(DataError, match="a confusion matrix of shape"):
             plots.confusion(wrong, "ab")
 
@@ -206,7 +206,7 @@ def test_displays_of_a_classifier() -> None:
     X, y = data(1, 200, gaps=False)
     classifier = NaiveBayes().fit(X, y)
     shown = plots.ConfusionDisplay.from_estimator(classifier, X, y)
-    np.testing.assert_array_equal(shown.counts, metrics.confusion_matrix(y, classifier.predict(X)).T)
+    np.testing.assert_array_equal(shown.counts, metrics.confusion_matrix(y, classifier.predict(X)))
     curves = plots.RocDisplay.from_estimator(classifier, X, y)
     posterior = classifier.predict_proba(X)
     assert curves.curves["b"].area == pytest.approx(metrics.roc_auc_score(y == "b", posterior[:, 1]), abs=1e-12)
@@ -225,8 +225,8 @@ def test_display_of_rejected_rows() -> None:
     X, y = data(1, 200, gaps=False)
     layer = LossAware(NaiveBayes(), reject=0.2).fit(X, y)
     shown = plots.ConfusionDisplay.from_estimator(layer, X, y)
-    assert shown.counts.shape == (4, 3)
-    assert shown.counts[3].sum() == sum(label is None for label in layer.predict(X))
+    assert shown.counts.shape == (3, 4)
+    assert shown.counts[:, 3].sum() == sum(label is None for label in layer.predict(X))
     assert plots.ConfusionDisplay.from_predictions(y, layer.predict(X)).counts.tolist() == shown.counts.tolist()
     weight = np.arange(200.0)
     assert plots.ConfusionDisplay.from_predictions(y, y, sample_weight=weight).counts.sum() == weight.sum()

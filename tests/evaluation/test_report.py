@@ -35,7 +35,7 @@ def test_one_data_set(data: Mapping[str, LabelledTable]) -> None:
         "Compared with tan",
         "1 x 4-fold cross-validation, seed 0",
         "calibration error",
-        "classified as",
+        "predicted class",
         *found.comparison.sentences,
     ):
         assert part.replace("<", "&lt;") in text  # fmt: skip

@@ -12,7 +12,7 @@ from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.parameters import seed_of
 from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, close_matches, quoted
+from naivete.errors import ParameterError, did_you_mean, quoted
 from naivete.network.network import Network
 from naivete.variables import Name
 
@@ -130,10 +130,7 @@ class TAN(NetworkClassifier):
         names = [v.name for v in counts.variables[:-1]]
         root: Any = names.index(self.root) if isinstance(self.root, str) and self.root in names else self.root
         if isinstance(root, str):
-            close = close_matches(root, names)
-            raise ParameterError(
-                f"root={quoted(root)}: there is no such feature" + (f"; did you mean {close[0]!r}?" if close else "")
-            )
+            raise ParameterError(f"root={quoted(root)}: there is no such feature; {did_you_mean(root, names, 'the features are')}")
         return tan(counts, **self._arguments(root=root)), {}
 
 

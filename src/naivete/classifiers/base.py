@@ -78,8 +78,8 @@ class NetworkClassifier(
         or "uniform"; by default the relative frequencies.
     calibration : {"leave-one-out"} or None, default=None
         "leave-one-out" raises all posterior probabilities to the power of one temperature, which minimizes the log loss in exact
-        leave-one-out on the training rows; it takes one pass more and changes no predicted class. By default the probabilities are
-        those of the network.
+        leave-one-out on the training rows, with a small penalty on its distance from 1; it takes one pass more and changes no
+        predicted class. By default the probabilities are those of the network.
     class_weight : dict, "balanced" or None, default=None
         The weight of each class by label, by which the weights of its rows are multiplied; classes that are not named have weight
         one. "balanced" gives all classes the same total weight, as in scikit-learn.

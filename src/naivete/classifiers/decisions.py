@@ -16,7 +16,7 @@ from naivete._kernels.codes import Numbers
 from naivete.classifiers.losses import Loss, finite, zero_one
 from naivete.classifiers.not_fitted import NotFittedError
 from naivete.data.labels import checked_weights, label_values
-from naivete.errors import DataError, ParameterError, close_matches, quoted
+from naivete.errors import DataError, ParameterError, did_you_mean, quoted
 
 __all__ = ["LossAware", "above_thresholds", "biased"]
 
@@ -343,8 +343,8 @@ def _per_class(values: PerClass | None, classes: NDArray[Any], name: str, others
         return np.broadcast_to(numbers, len(labels))
     unknown = [label for label in values if label not in labels]
     if unknown:
-        close = close_matches(unknown[0], labels) or [str(label) for label in labels[:5]]
-        raise ParameterError(f"{name}: there is no class {quoted(unknown[0])}; did you mean {' or '.join(map(quoted, close))}?")
+        hint = did_you_mean(unknown[0], labels, "the classes are", count=3)
+        raise ParameterError(f"{name}: there is no class {quoted(unknown[0])}; {hint}")
     numbers = np.full(len(labels), others)
     numbers[[labels.index(label) for label in values]] = _finite(list(values.values()), name)
     return numbers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from naivete.errors import DataError, ParameterError, close_matches, quoted
+from naivete.errors import DataError, ParameterError, did_you_mean, quoted
 from naivete.variables import State
 
 if TYPE_CHECKING:
@@ -248,13 +248,13 @@ class Loss:
         return np.asarray(best, np.int64)
 
     def of_classifier(self, confusion: ArrayLike, *, utility: bool = False) -> float:
-        """Return the expected loss of a classifier, sum of P#(classified, correct) loss[classified, correct].
+        """Return the expected loss of a classifier, the sum of P#(true, decided) loss[decided, true].
 
         Parameters
         ----------
-        confusion : array-like of shape (n_decisions, n_labels)
-            Counts or shares of the cases by decision (rows) and true class (columns); an additional last row is that of rejected
-            cases.
+        confusion : array-like of shape (n_labels, n_decisions)
+            Counts or shares of the cases by true class (rows) and decision (columns), as in scikit-learn; an additional last column
+            is that of rejected cases. The loss matrix has the decisions in its rows.
         utility : bool, default=False
             Whether to return the utility, the negative of the loss.
 
@@ -266,18 +266,18 @@ class Loss:
         Examples
         --------
         >>> from naivete import Loss
-        >>> Loss.of([[0, 5], [1, 0]], ["healthy", "ill"]).of_classifier([[5, 1], [2, 2]])
+        >>> Loss.of([[0, 5], [1, 0]], ["healthy", "ill"]).of_classifier([[5, 2], [1, 2]])
         0.7
         """
         counts = _numbers(confusion)
-        rows = len(counts) if counts.ndim else 0
-        if counts.shape[1:] != (len(self.labels),) or rows not in (len(self.labels), len(self.matrix)):
+        if counts.ndim != 2 or len(counts) != len(self.labels) or counts.shape[1] not in (len(self.labels), len(self.matrix)):
             raise DataError(
-                f"a confusion matrix of shape {counts.shape} for a loss of shape {self.matrix.shape}; the two have to agree"
+                f"a confusion matrix of shape {counts.shape} for a loss of shape {self.matrix.shape}; pass a row for each true "
+                "class and a column for each decision"
             )
         if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.any()):
             raise DataError("a confusion matrix has numbers of cases or shares: finite, at least 0, and not all 0")
-        mean = float((counts * self.matrix[:rows]).sum() / counts.sum())
+        mean = float((counts.T * self.matrix[: counts.shape[1]]).sum() / counts.sum())
         return -mean if utility else mean
 
     def _checked(self, posterior: ArrayLike) -> NDArray[np.float64]:
@@ -379,5 +379,4 @@ def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArra
 
 def unknown_class(label: object, labels: Sequence[State]) -> str:
     """Return the part of an error message about a label that is none of the classes, with the classes that are similar."""
-    close = close_matches(label, labels) or [str(known) for known in labels[:5]]
-    return f"there is no class {quoted(label)}; did you mean {' or '.join(map(quoted, close))}?"
+    return f"there is no class {quoted(label)}; {did_you_mean(label, labels, 'the classes are', count=3)}"

@@ -34,6 +34,8 @@ class PredictingMixin(TableInputMixin):
     _tables: LazyTables
     reports_impossible: ClassVar[bool]
     missing_is_a_value: ClassVar[bool] = False
+    memory_factor: ClassVar[int] = 0
+    """The memory that predictions need beside the loaded model, as a multiple of the size of its file; 0 if it is small."""
 
     @property
     @abstractmethod

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from naivete.classifiers.registry import BY_WORD, PEERS, REGISTRY, entry_of
-from naivete.errors import ParameterError, close_matches, quoted
+from naivete.errors import ParameterError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
@@ -104,8 +104,7 @@ def _parameter(text: str, word: str, part: str) -> tuple[str, Value]:
 
 
 def _hint(word: str, known: Iterable[str], similar: str | None = None) -> str:
-    close = [similar] if similar else close_matches(word, known)
-    return f"did you mean {' or '.join(close)}?" if close else f"choose among {', '.join(known)}"
+    return f"did you mean {similar}?" if similar else did_you_mean(word, known, "choose among", count=3)
 
 
 def _value(text: str) -> Value:

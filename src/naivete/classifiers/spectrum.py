@@ -57,8 +57,9 @@ class Spectrum(NetworkClassifier):
     Parameters
     ----------
     members : int, default=4
-        The number of random structures. With 1 there are the main structure and the linear scores alone, without trees and without
-        the mixture, so that the log odds of two classes are a sum over tables.
+        The number of random structures, half as many if more than 100 features have several values. With 1 there are the main
+        structure and the linear scores alone, without trees and without the mixture, so that the log odds of two classes are a sum
+        over tables.
     trees : int, default=64
         The number of classification trees.
     boosting : int, default=100
@@ -105,6 +106,7 @@ class Spectrum(NetworkClassifier):
     reports_impossible = False
     one_network = False
     missing_is_a_value = True
+    memory_factor = 4  # the counts as trees, and the tables made from them
     network_beside = "summary network"
     asks_network = True
     spectrum_: SpectrumModel

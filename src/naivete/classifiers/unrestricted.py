@@ -11,7 +11,7 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
 from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, close_matches, quoted
+from naivete.errors import ParameterError, did_you_mean, quoted
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name
 
@@ -108,9 +108,8 @@ class K2(NetworkClassifier):
             return names.index(name)
         if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and CLASS <= name < len(names):
             return int(name)
-        close = close_matches(name, names)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ParameterError(f"order={quoted(self.order)}: there is no feature {quoted(name)}{hint}")
+        hint = did_you_mean(name, names, "the features are")
+        raise ParameterError(f"order={quoted(self.order)}: there is no feature {quoted(name)}; {hint}")
 
 
 class HillClimb(NetworkClassifier):

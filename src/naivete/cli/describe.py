@@ -115,7 +115,7 @@ def _add_class(described: dict[str, Any], cases: LabelledTable, args: Namespace)
     records = {record["name"]: record for record in described["columns"]}
     for name, bits in zip(cases.features.names, _informations(cases, args), strict=True):
         if records[name]["unsuitable"] in (None, "constant"):
-            records[name]["information"] = float(bits)
+            records[name]["corrected_information"] = float(bits)
 
 
 def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
@@ -196,7 +196,7 @@ def _lines(described: dict[str, Any]) -> list[str]:
         shares = [f"{entry['label']} {entry['weight']:g} ({entry['weight'] / total:.1%})" for entry in target["balance"][:20]]
         more = ", ..." if len(target["balance"]) > 20 else ""
         lines += [escaped(f"target {named(target['name'])}: {', '.join(shares)}{more}"), _consistency_line(described)]
-    headers = ["column", "kind", "values", "distinct", "missing", "I(X;C) bits", ""]
+    headers = ["column", "kind", "values", "distinct", "missing", "corrected I(X;C) bits", ""]
     rows = [_row(record, target["name"] if target else None) for record in described["columns"]]
     return [*lines, "", *text_table(headers, rows, left=(0, 1, 2, 6)), *_advice(described)]
 
@@ -227,7 +227,7 @@ def _row(record: dict[str, Any], target: object) -> Sequence[str]:
         values = "-" if limits is None else f"{limits[0]:g} .. {limits[1]:g}"
     else:
         values = ", ".join(map(str, record["states"][:5]))[:40] + (" ..." if len(record["states"]) > 5 else "")
-    bits = "class" if record["name"] == target else number(record.get("information", float("nan")), 4)
+    bits = "class" if record["name"] == target else number(record.get("corrected_information", float("nan")), 4)
     counts = number(record["distinct"]), number(record["missing"])
     return [named(record["name"]), record["kind"], values, *counts, bits, record["remark"]]
 

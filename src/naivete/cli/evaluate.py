@@ -51,7 +51,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--folds", type=int, default=10, help="number of folds, stratified by class (10)")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (0)")
     parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="number of repetitions with other folds (1)")
-    parser.add_argument("--confusion", action="store_true", help="print the confusion matrices")
+    parser.add_argument(
+        "--confusion", action="store_true", help="print the confusion matrices: true classes in rows, predicted ones in columns"
+    )
     parser.add_argument("--html", metavar="FILE", help="also write a page with all measures, ROC curves and calibration curves")
     parser.add_argument("--force", action="store_true", help="replace an existing page")
     progress_option(parser)
@@ -269,10 +271,10 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _confusion(result: Result) -> list[str]:
-    """Return the confusion matrix, with a row for each predicted class and a column for each correct class."""
+    """Return the confusion matrix, with a row for each true class and a column for each predicted class."""
     labels = list(map(str, result.classes.tolist()))
     rows = [[label, *(f"{count:g}" for count in row)] for label, row in zip(labels, result.confusion, strict=True)]
-    return [f"{result.model}: classified as (rows), correct (columns)", *text_table(["", *labels], rows)]
+    return [f"{result.model}: true class (rows), predicted class (columns)", *text_table(["", *labels], rows)]
 
 
 def _record(path: str, args: Namespace, evaluation: _Evaluation) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def _page(args: Namespace, model: NetworkClassifier, explanation: Explanation) -
         chart = page.figure(
             Markup(explanation.svg(row, args.by)), "Contributions to the log odds, in bits; one bit doubles the odds."
         )
-        words = f"{explanation.sentence(row)} {explanation.note(row)}".rstrip()
+        words = " ".join(filter(None, [explanation.sentence(row), explanation.note(row), explanation.base_note()]))
         sections.append((f"Row {explanation.rows[row]}: {explanation.title(row)}", [words, chart, listed]))
     sections.append(("The whole model", model.importances().figures()))
     title = page.model_title(type(model).__name__, model.network_.name(CLASS))

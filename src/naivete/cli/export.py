@@ -19,7 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("model", metavar="MODEL", help="model or network file")
     parser.add_argument("--to", choices=tuple(FORMATS), required=True, help="format of the program")
-    parser.add_argument("--out", "--output", metavar="FILE", help="file to write; by default the program is printed")
+    parser.add_argument("--out", metavar="FILE", help="file to write; by default the program is printed")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
     parser.add_argument(
         "--contributions", action="store_true", default=None, help="onnx: one more output, the contributions by table in bits"

@@ -63,8 +63,8 @@ def run(args: Namespace) -> int:
 
     _check_memory(args, 2)  # the file, and the arrays in it
     classifier = load(args.model)
-    if hasattr(classifier, "spectrum_"):
-        _check_memory(args, 4)  # the counts as trees, and the tables made from them
+    if classifier.memory_factor:
+        _check_memory(args, classifier.memory_factor)
     cases = _open(args, classifier)
     check_output(args.out, cases.paths, args.force)
     if _is_json(args):

@@ -141,6 +141,21 @@ class ExplainedRows:
         errors = self.standard_errors
         return self._explainer.note(None if errors is None else errors[row])
 
+    def base_note(self) -> str:
+        """Return, with more than two classes, that base and contributions are weighted means over the other classes.
+
+        Classifiers that do not predict with one network are explained against all other classes directly, without weights, except
+        a `Spectrum` of one structure.
+
+        Returns
+        -------
+        str
+            The note, or an empty text.
+        """
+        if self._other is None and self.posterior.shape[1] > 2 and self._explainer.has_families:
+            return "The base and the contributions are means over the other classes, weighted for this row."
+        return ""
+
     def interval(self, level: float = 0.95) -> Numbers:
         """Return an interval of P(class | row) for every row, which says how well the training cases determine it.
 

@@ -37,9 +37,10 @@ class Explanation(ExplainedRows):
     `by_family`: the terms that the predictor adds, log2 P(x | parents, class) / P(x | parents, other class). The base are the prior
     log odds.
 
-    With more than two classes, a contribution is the weighted mean of the contributions to the log odds against each other class.
-    The weights are the shares of the other classes among themselves at the point between base and row at which the contributions
-    add up exactly (`naivete.inference.log_odds.against_rest`).
+    With more than two classes, a contribution of one network, or of a `Spectrum` of one structure, is the weighted mean of the
+    contributions to the log odds against each other class. The weights are the shares of the other classes among themselves at the
+    point between base and row at which the contributions add up exactly (`naivete.inference.log_odds.against_rest`). Other
+    classifiers that do not predict with one network are explained against all other classes directly, without weights.
 
     A missing value contributes nothing. If a parent of an observed feature x is missing, the family of x has the term
     log2 P(x | observed features before x, class), with missing values marginalized, and this term is the contribution of x. The
@@ -259,9 +260,7 @@ class Explanation(ExplainedRows):
         for step in steps:
             count = 0 if step.total else round(20 * abs(step.bits) / largest)
             lines.append(f"  {step.name:{widest}}  {step.bits:+8.2f}  {('+' if step.bits > 0 else '-') * count}".rstrip())
-        notes = [self.note(row) if by == "feature" else ""]
-        if self._other is None and self.posterior.shape[1] > 2:
-            notes.append("The base and the contributions are means over the other classes, weighted for this row.")
+        notes = [self.note(row) if by == "feature" else "", self.base_note()]
         return "\n".join([*lines, *(f"  {note}" for note in notes if note)])
 
     def _steps(self, row: int, by: By = "feature") -> list[Step]:

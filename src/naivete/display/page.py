@@ -236,14 +236,14 @@ def _shown(cell: object, digits: int) -> str:
 
 
 def confusion(matrix: ArrayLike, labels: Sequence[object], caption: object = None) -> Markup:
-    """Return the confusion matrix: a row for each predicted class, a column for each correct class.
+    """Return the confusion matrix: a row for each true class, a column for each predicted class.
 
-    Shades show the share of each cell in its column, so that a perfect classifier is dark only on the diagonal.
+    Shades show the share of each cell in its row, so that a perfect classifier is dark only on the diagonal.
     """
-    counts = np.asarray(matrix, dtype=float)  # (classified, correct)
-    shares = counts / np.maximum(counts.sum(axis=0, keepdims=True), 1e-300)
-    top = element("tr", element("td"), element("th", "correct class", colspan=len(labels), scope="colgroup"))
-    corner = element("th", "classified as", scope="col")
+    counts = np.asarray(matrix, dtype=float)  # (true, predicted)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    top = element("tr", element("td"), element("th", "predicted class", colspan=len(labels), scope="colgroup"))
+    corner = element("th", "true class", scope="col")
     names = element("tr", corner, *(element("th", bidi_isolated(shorten(c, 90, 14)), scope="col", title=plain(c)) for c in labels))
     rows = [_heat_row(i, label, counts[i], shares[i]) for i, label in enumerate(labels)]
     return figure(element("table", element("thead", top, names), element("tbody", *rows), class_="heat"), caption)
@@ -257,7 +257,7 @@ def _heat_row(i: int, label: object, counts: NDArray[np.float64], shares: NDArra
 def _heat(count: float, share: float, color: str) -> Markup:
     shown = f"{count:,.0f}" if count == round(count) else f"{count:,.2f}"
     style = f"background:color-mix(in srgb,var(--nv-{color}) {round(6 + 60 * share) if count else 0}%,transparent)"
-    return element("td", shown, style=style, class_=None if count else "muted", title=f"{share:.1%} of the column")
+    return element("td", shown, style=style, class_=None if count else "muted", title=f"{share:.1%} of the row")
 
 
 def bars(

@@ -14,7 +14,7 @@ from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Table
 from naivete.encoding.column_checks import as_numbers, byte_limits, check_finite
 from naivete.errors import DataError, MissingColumnWarning, UnseenValueWarning, close_matches, quoted, warn
-from naivete.variables import Name, State, Variable, type_word
+from naivete.variables import Name, State, Variable, state_key, type_word
 
 __all__ = [
     "Encoded",
@@ -266,8 +266,8 @@ def _exact_states(
 
 def _listed_states(column: Column, variable: Variable) -> tuple[NDArray[Any], NDArray[np.bool_] | None, NDArray[np.bool_]]:
     assert column.states is not None
-    code_of = {(isinstance(s, bool), s): code for code, s in enumerate(variable.states)}
-    lut = np.array([code_of.get((isinstance(s, bool), s), -1) for s in column.states] + [-1])
+    code_of = {state_key(s): code for code, s in enumerate(variable.states)}
+    lut = np.array([code_of.get(state_key(s), -1) for s in column.states] + [-1])
     codes = lut[column.values]
     missing = column.values < 0
     return codes, missing, (codes < 0) & ~missing

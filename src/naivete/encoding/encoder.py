@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from naivete.data.table import Kind, Table
 from naivete.errors import NaiveteWarning, ParameterError, close_matches, quoted, warn
-from naivete.variables import Name, State, Variable
+from naivete.variables import Name, State, Variable, state_key
 
 if TYPE_CHECKING:
     from naivete.encoding.discretization import Cut
@@ -320,5 +320,5 @@ def _origin(column: ColumnCounts) -> float:
 
 def _united(declared: tuple[State, ...], occurring: tuple[State, ...]) -> tuple[State, ...]:
     """Return the declared states, followed by states that occur without being declared."""
-    known = {(isinstance(s, bool), s) for s in declared}
-    return (*declared, *(s for s in occurring if (isinstance(s, bool), s) not in known))
+    known = set(map(state_key, declared))
+    return (*declared, *(s for s in occurring if state_key(s) not in known))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.encoding.value_counts import ColumnCounts, ValueCounts
-from naivete.variables import CLASS, Family, Variable
+from naivete.variables import CLASS, Family, Variable, state_key
 
 __all__ = ["FeatureTables", "codes_of"]
 
@@ -68,8 +68,8 @@ def codes_of(column: ColumnCounts, variable: Variable) -> NDArray[np.int64] | No
         return low if np.array_equal(low, high) else None
     if column.states is variable.states:
         return np.arange(len(column.states))
-    code_of = {(isinstance(s, bool), s): code for code, s in enumerate(variable.states)}
-    return np.array([code_of[isinstance(s, bool), s] for s in column.states], np.int64)
+    code_of = {state_key(s): code for code, s in enumerate(variable.states)}
+    return np.array([code_of[state_key(s)] for s in column.states], np.int64)
 
 
 def _margin(column: ColumnCounts, q: int, codes: NDArray[np.int64], variable: Variable) -> NDArray[np.int64]:

@@ -53,7 +53,7 @@ _OF_ARRAY: Final = re.compile(r"x\d{1,9}")
 _ID: Final = re.compile(r"(?:^|[^a-z])(?:id|uuid|guid)(?:$|[^a-z])|[a-z](?:Id|ID)(?:$|[^a-z])|^(?:ID|Id|UUID|GUID)s?$")
 
 
-OR_MISSING: Final = "a single value, otherwise missing, which only Spectrum and the encoder setting `missing='state'` use"
+OR_MISSING: Final = "a single value or missing; it has an effect only where missing counts as a value, as with `missing='state'`"
 """The reason given for a constant column with missing values."""
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from naivete.errors import DataError, ParameterError, close_matches, quoted
+from naivete.errors import DataError, ParameterError, did_you_mean, quoted
 from naivete.evaluation import statistics as tests
 from naivete.evaluation.checked_scores import Floats
 from naivete.evaluation.comparison_terms import SAME, Terms
@@ -316,8 +316,8 @@ def _baseline(baseline: str | None, models: Sequence[str] | Mapping[str, Any]) -
     if baseline is None:
         return next(iter(models))
     if baseline not in models:
-        near = ", ".join(map(quoted, close_matches(baseline, models) or list(models)[:5]))
-        raise ParameterError(f"compare: baseline={quoted(baseline)} is none of the models; did you mean {near}?")
+        hint = did_you_mean(baseline, models, "the models are", count=3)
+        raise ParameterError(f"compare: baseline={quoted(baseline)} is none of the models; {hint}")
     return baseline
 
 

@@ -48,7 +48,7 @@ class Result:
     roc_aucs : ndarray of shape (n_folds,)
         The mean over the classes of the area under the ROC curve.
     confusion : ndarray of shape (n_classes, n_classes)
-        The number of cases by predicted (rows) and true class (columns), over all folds.
+        The number of cases by true (rows) and predicted class (columns), over all folds.
     fit_seconds : float
         The time of fitting, of all folds together.
     predict_seconds : float
@@ -193,7 +193,7 @@ class _Scores:
         if weight is not None and not weight.any():
             return  # all rows of the fold have weight zero
         predicted = posterior.argmax(axis=1)
-        np.add.at(self.confusion, (predicted, correct), 1.0 if weight is None else weight)
+        np.add.at(self.confusion, (correct, predicted), 1.0 if weight is None else weight)
         true = posterior[np.arange(len(correct)), correct]
         per_case = np.empty((len(correct), 4))
         per_case[:, 0] = predicted == correct

@@ -147,7 +147,7 @@ def rmse(cases: Cases) -> float:
 
 
 def expected_loss(cases: Cases, loss: Loss, *, decided: NDArray[np.int64] | None = None) -> float:
-    """Return the mean loss of the decisions: the sum of P#(classified, correct) loss[classified, correct].
+    """Return the mean loss of the decisions: the sum of P#(true, decided) loss[decided, true].
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def per_class(
 def _by_class(cases: Cases) -> dict[str, Numbers]:
     """Return the measures of all classes, including those that do not occur."""
     counts = confusion(cases.truth, cases.decided, cases.posterior.shape[1], weight=cases.weight)
-    right, decided, support = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+    right, decided, support = counts.diagonal(), counts.sum(axis=0), counts.sum(axis=1)
     return {
         "precision": _quotient(right, decided),
         "recall": _quotient(right, support),

@@ -137,14 +137,14 @@ def _codes(truth: ArrayLike, rows: int, classes: int) -> NDArray[np.int64]:
 
 
 def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: ArrayLike | None = None) -> Numbers:
-    """Return the number of cases by predicted and true class: P#(classified, correct) times their sum.
+    """Return the confusion matrix: the number of cases by true and predicted class.
 
     Parameters
     ----------
     truth : array-like of shape (n_rows,)
         The position of the true class of each row.
     decided : array-like of shape (n_rows,)
-        The position of the predicted class of each row; `classes` for a rejected row, which adds a last row.
+        The position of the predicted class of each row; `classes` for a rejected row, which adds a last column.
     classes : int
         The number of classes.
     weight : array-like of shape (n_rows,) or None, default=None
@@ -152,39 +152,39 @@ def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: Arr
 
     Returns
     -------
-    ndarray of shape (n_classes, n_classes) or (n_classes + 1, n_classes)
-        The numbers, predicted classes in the rows, true classes in the columns.
+    ndarray of shape (n_classes, n_classes) or (n_classes, n_classes + 1)
+        The numbers, true classes in the rows, predicted classes in the columns.
 
     References
     ----------
-    Jensen & Nielsen (2007), Bayesian Networks and Decision Graphs, section 8.1, table 8.2.
+    Jensen & Nielsen (2007), Bayesian Networks and Decision Graphs, section 8.1; their table 8.2 is transposed.
 
     Examples
     --------
     >>> from naivete.evaluation.outcomes import confusion
     >>> confusion([0, 0, 1], [0, 1, 1], 2).tolist()
-    [[1.0, 0.0], [1.0, 1.0]]
+    [[1.0, 1.0], [0.0, 1.0]]
     """
     predicted = np.asarray(decided)
     codes, decisions = _codes(truth, len(predicted), classes), _codes(predicted, len(predicted), classes + 1)
     if not len(codes):
         raise DataError("no rows; at least one is needed to measure anything")
-    rows = classes + bool((decisions == classes).any())
-    cells = np.bincount(decisions * classes + codes, checked_weights(weight, len(codes)), rows * classes)
-    return cells.reshape(rows, classes).astype(np.float64)
+    columns = classes + bool((decisions == classes).any())
+    cells = np.bincount(codes * columns + decisions, checked_weights(weight, len(codes)), classes * columns)
+    return cells.reshape(classes, columns).astype(np.float64)
 
 
 def shares(counts: ArrayLike) -> Numbers:
-    """Return P#(classified, correct): the counts divided by their sum.
+    """Return the shares of the cells of a confusion matrix: the counts divided by their sum.
 
     Parameters
     ----------
-    counts : array-like of shape (n_decisions, n_classes)
-        The number of cases by predicted and true class.
+    counts : array-like of shape (n_classes, n_decisions)
+        The number of cases by true and predicted class.
 
     Returns
     -------
-    ndarray of shape (n_decisions, n_classes)
+    ndarray of shape (n_classes, n_decisions)
         The shares.
 
     Examples

@@ -81,12 +81,12 @@ def mean_and_bar(values: Sequence[float] | float) -> tuple[float, float]:
 
 
 def confusion(counts: ArrayLike, classes: Sequence[Any], *, share: bool = False, ax: Any = None) -> Any:
-    """Draw a confusion matrix with a row for each predicted class and a column for each true class.
+    """Draw a confusion matrix with a row for each true class and a column for each predicted class.
 
     Parameters
     ----------
-    counts : array-like of shape (n_classes, n_classes) or (n_classes + 1, n_classes)
-        The number of cases by predicted (rows) and true class (columns); an additional last row is for rejected cases.
+    counts : array-like of shape (n_classes, n_classes) or (n_classes, n_classes + 1)
+        The number of cases by true (rows) and predicted class (columns); an additional last column is for rejected cases.
     classes : sequence of labels
         The labels.
     share : bool, default=False
@@ -100,19 +100,19 @@ def confusion(counts: ArrayLike, classes: Sequence[Any], *, share: bool = False,
         The axes.
     """
     numbers = shares(counts) if share else np.asarray(counts, np.float64)
-    if numbers.ndim != 2 or numbers.shape[1] != len(classes) or len(numbers) - len(classes) not in (0, 1):
+    if numbers.ndim != 2 or len(numbers) != len(classes) or numbers.shape[1] - len(classes) not in (0, 1):
         raise DataError(
             f"a confusion matrix of shape {numbers.shape} for {len(classes)} classes; pass one row and one column for each class"
         )
     names = [plain_text(label, 24) for label in classes]
-    decisions = [*names, *["rejected"] * (len(numbers) - len(names))]
+    decisions = [*names, *["rejected"] * (numbers.shape[1] - len(names))]
     with _drawing(ax) as axes:
         axes.imshow(numbers, cmap="Blues", vmin=0, vmax=max(numbers.max(), 1e-300))
         small = {"usetex": False, "fontsize": "medium" if len(names) <= 2 * _MANY else "x-small"}
         rotated = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) * len(names) > 36 else {}
-        axes.set_xticks(range(len(names)), names, **rotated, **small)
-        axes.set_yticks(range(len(decisions)), decisions, **small)
-        axes.set(xlabel="correct", ylabel="classified")
+        axes.set_xticks(range(len(decisions)), decisions, **rotated, **small)
+        axes.set_yticks(range(len(names)), names, **small)
+        axes.set(xlabel="predicted class", ylabel="true class")
         for row, column in np.ndindex(*numbers.shape) if len(names) <= _CELLS else ():
             value = numbers[row, column]
             dark = value > numbers.max() / 2
@@ -315,7 +315,7 @@ class _Display:
 
 @dataclass
 class ConfusionDisplay(_Display):
-    """A confusion matrix, by class.  # (classified, correct)"""
+    """A confusion matrix, by class.  # (true, predicted)"""
 
     counts: NDArray[np.float64]
     classes: Sequence[Any]

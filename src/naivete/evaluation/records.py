@@ -53,7 +53,7 @@ class Record:
     measures : dict of {str: float}
         The measures by name; empty if the test rows have no weight.
     confusion : tuple of tuple of float
-        The number of cases by predicted (rows) and true class (columns).
+        The number of cases by true (rows) and predicted class (columns).
     unseen : bool, default=False
         Whether test rows had values that did not occur in training.
     fit_seconds : float, default=0.0
@@ -187,7 +187,7 @@ class Results:
         return {data: sum(test for test, _ in splits) / sum(rows for _, rows in splits) for data, splits in sizes.items()}
 
     def confusion(self, data: str, model: str) -> NDArray[np.float64]:
-        """Return the number of cases by predicted and true class, over all splits.
+        """Return the number of cases by true and predicted class, over all splits.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Results:
         Returns
         -------
         ndarray of shape (n_classes, n_classes)
-            The numbers, predicted classes in the rows, true classes in the columns.
+            The numbers, true classes in the rows, predicted classes in the columns.
         """
         return np.asarray(np.sum([r.confusion for r in self.of(data, model)], axis=0), np.float64)
 

@@ -23,7 +23,7 @@ from naivete.learners.folds import Folds, folds_of
 from naivete.learners.linear import cross_fitted_linear
 from naivete.learners.spectrum_structures import Columns, columns_of, counted_structures, mdl_bins
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
-from naivete.network.spectrum import Boosted, Linear, Mixture, Spectrum
+from naivete.network.spectrum import DEPTHS_OF_TREES, Boosted, Linear, Mixture, Spectrum
 from naivete.variables import Variables
 
 __all__ = ["CrossFitted", "cross_fitted_scores", "weighted_spectrum"]
@@ -124,9 +124,10 @@ def weighted_spectrum(
     if not mixed:
         return result
     trees = range(slices.trees.start, slices.trees.stop)
+    group = len(DEPTHS_OF_TREES) + 1  # the terms of a group of trees; the last two are its leaves and the mean posterior
     candidates = [
         range(slices.main.stop),
-        [j for j in trees if (j - trees.start) % 5 >= 3],
+        [j for j in trees if (j - trees.start) % group >= group - 2],
         [slices.linear.start],
         range(slices.boosted.start, slices.boosted.stop),
     ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from naivete.data.table import Kind, Table
-from naivete.errors import ParameterError, close_matches, quoted
+from naivete.errors import ParameterError, did_you_mean, quoted
 
 __all__ = ["checked_count", "checked_kinds", "checked_only", "declared", "kinds_given"]
 
@@ -31,8 +31,8 @@ def checked_only(only: Collection[str] | None, names: Sequence[str], name: str, 
     selected = set(only)
     for column in only:
         if column not in names:
-            close = close_matches(column, names) or list(names[:20])
-            raise ParameterError(f"{parameter}: {name} has no column {quoted(column)}; did you mean one of {quoted(close)}?")
+            hint = did_you_mean(column, names, "the columns are", count=3)
+            raise ParameterError(f"{parameter}: {name} has no column {quoted(column)}; {hint}")
     return tuple(column for column in names if column in selected)
 
 
@@ -52,8 +52,8 @@ def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str], name: str) ->
     """Return the declared kinds; refuse names that are no columns and values that are no kinds."""
     for column, kind in kinds.items():
         if column not in names:
-            close = close_matches(column, names) or names[:20]
-            raise ParameterError(f"kinds: {name} has no column {quoted(column)}; did you mean one of {quoted(close)}?")
+            hint = did_you_mean(column, names, "the columns are", count=3)
+            raise ParameterError(f"kinds: {name} has no column {quoted(column)}; {hint}")
         if kind not in ("nominal", "numeric"):
             raise ParameterError(f"kinds: column {quoted(column)} is 'nominal' or 'numeric', not {quoted(kind)}")
     return kinds

@@ -78,8 +78,8 @@ def _introduction(folds: int) -> list[object]:
         "A threshold theta keeps only arcs with more information than this, in bits. In other networks the class can have parents "
         "(K2, hill climbing), or features are left out (naive-AS, Info-AS).",
         f"Every number below comes from {folds}-fold cross-validation, stratified by class, all models on the same folds, with "
-        "cut points and arcs learned inside each fold. In the confusion matrices, which sum all folds, a column is a correct "
-        "class and a row a predicted class.",
+        "cut points and arcs learned inside each fold. In the confusion matrices, which sum all folds, a row is a true class and "
+        "a column a predicted class.",
     ]
 
 

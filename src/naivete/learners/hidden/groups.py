@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.information import dependence
-from naivete.errors import ParameterError, close_matches, quoted
+from naivete.errors import ParameterError, did_you_mean, quoted
 from naivete.learners.kdb import significant
 from naivete.learners.parameters import is_integer
 from naivete.variables import CLASS, Name
@@ -86,6 +86,4 @@ def _position(name: Name, names: list[Name]) -> int:
         return names.index(name)
     if is_integer(name) and 0 <= name < len(names):
         return int(name)
-    close = close_matches(name, names)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise ParameterError(f"groups: there is no feature {quoted(name)}{hint}")
+    raise ParameterError(f"groups: there is no feature {quoted(name)}; {did_you_mean(name, names, 'the features are')}")
