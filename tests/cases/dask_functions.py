@@ -13,6 +13,8 @@ import pandas as pd
 from naivete.data.labelled_table import LabelledTable
 from naivete.errors import DataError, NaiveteWarning, warn
 
+STARTED = threading.Event()
+"""Set when a part that is `stuck` runs."""
 RELEASED = threading.Event()
 """Set when the parts that are `stuck` may end."""
 
@@ -31,7 +33,8 @@ def slowly(part: LabelledTable) -> int:
 
 
 def stuck(part: LabelledTable) -> int:
-    """Return the number of rows when `RELEASED` is set, in this process."""
+    """Set `STARTED`, and return the number of rows when `RELEASED` is set, in this process."""
+    STARTED.set()
     RELEASED.wait(300)
     return len(part)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import re
@@ -14,6 +15,7 @@ import urllib.request
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -47,7 +49,7 @@ from naivete.data.labelled_table import ColumnRoles, LabelledTable  # noqa: E402
 from naivete.encoding.encoder import Encoder  # noqa: E402
 from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError  # noqa: E402
 from tests import chaos_dask  # noqa: E402
-from tests.cases.dask_functions import RELEASED, deadly, noted, raising, same, slowly, stuck, warning, whole_numbers  # noqa: E402
+from tests.cases.dask_functions import RELEASED, STARTED, deadly, noted, raising, same, slowly, stuck, warning, whole_numbers  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of killed workers
 
@@ -345,14 +347,19 @@ def test_without_workers_the_wait_ends_and_the_client_stays_usable(tmp_path: Pat
         assert DaskRows(pieces(paths), ColumnRoles("y"), client=client).fold(len, int.__add__) == 30
 
 
-def test_when_all_tasks_hang_the_wait_ends(near: Client, tmp_path: Path) -> None:
+def test_when_all_tasks_hang_the_wait_ends(near: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock that stands still until a worker runs a task, since only then is there one that has not finished."""
     files = pieces(files_of(rows_of(13, 30), tmp_path / "parts", 3))
+    ticks = itertools.count(0, 1000)
+    clock = SimpleNamespace(monotonic=lambda: float(next(ticks)) if STARTED.is_set() else 0.0)
+    message = r"no task has finished for 100 seconds; .* 2 threads; these have not finished: \S+ \(\d tasks\)"
+    STARTED.clear()
     RELEASED.clear()
     try:
-        with pytest.raises(
-            ClusterError, match=r"no task has finished for 0\.5 seconds; .* 2 threads; these have not finished: \S+ \(\d tasks\)"
-        ):
-            DaskRows(files, ColumnRoles("y"), client=near, deadline=0.5).fold(stuck, int.__add__)
+        with monkeypatch.context() as patch:
+            patch.setattr("naivete.cases.dask.rows.time", clock)
+            with pytest.raises(ClusterError, match=message):
+                DaskRows(files, ColumnRoles("y"), client=near, deadline=100).fold(stuck, int.__add__)
     finally:
         RELEASED.set()
     assert DaskRows(files, ColumnRoles("y"), client=near).fold(len, int.__add__) == 30
@@ -587,14 +594,22 @@ def test_a_run_may_go_on_without_the_cluster(dask_client: Client, tmp_path: Path
 
 def children() -> set[int]:
     """The processes that this one started, but for the one that Python keeps for all its pools."""
-    found = psutil.Process().children(recursive=True)
-    return {own.pid for own in found if "resource_tracker" not in " ".join(own.cmdline())}
+    pids = set()
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has ended since
+            if "resource_tracker" not in " ".join(child.cmdline()):
+                pids.add(child.pid)
+    return pids
 
 
 def listening() -> set[tuple[str, int]]:
     """Where this process and its children listen."""
-    found = [own for pid in {os.getpid(), *children()} for own in psutil.Process(pid).net_connections(kind="inet")]
-    return {(own.laddr.ip, own.laddr.port) for own in found if own.status == psutil.CONN_LISTEN}
+    places = set()
+    for pid in {os.getpid(), *children()}:
+        with suppress(psutil.NoSuchProcess):  # it has ended since
+            connections = psutil.Process(pid).net_connections(kind="inet")
+            places |= {(own.laddr.ip, own.laddr.port) for own in connections if own.status == psutil.CONN_LISTEN}
+    return places
 
 
 def test_a_cluster_of_our_own_is_alone_and_closed_on_every_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
