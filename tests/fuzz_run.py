@@ -75,7 +75,7 @@ def run(state: State, names: list[str], count: int, path: Path | None) -> None:
     while waiting := [name for name in names if state.readers[name].inputs < count and not state.readers[name].stopped]:
         for name in waiting:
             total, start = state.readers[name], time.process_time()
-            found = fuzz(READERS[name], PART, f"{state.seed} {name} {total.inputs // PART}", baseline)
+            found = fuzz(READERS[name], PART, f"{state.seed} {name} {total.inputs // PART}", baseline, SECONDS)
             total.add(found, time.process_time() - start)
             state.write(path)
 

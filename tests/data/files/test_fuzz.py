@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def test_inputs_that_break_a_reader_are_reported(
 
 def test_a_run_is_continued(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz_run, "PART", 10)
+    monkeypatch.setattr(fuzz_run, "SECONDS", math.inf)
     state = tmp_path / "state.json"
     assert fuzz_run.main(["csv", "bif", "--total", "40", "--state", str(state)]) == 0
     assert fuzz_run.main(["csv", "bif", "--total", "60", "--state", str(state)]) == 0
@@ -60,7 +62,9 @@ def test_a_run_is_continued(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
         fuzz_run.main(["csv", "--seed", "1", "--state", str(state)])
 
 
-def test_slow_and_large_inputs_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_and_large_inputs_are_problems(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     reader = fuzz.Reader(lambda: (b"data",), ".bin", lambda path: None)
     with monkeypatch.context() as patch:
         patch.setattr(fuzz, "MEMORY", -(1 << 40))
@@ -69,6 +73,10 @@ def test_slow_and_large_inputs_are_problems(tmp_path: Path, monkeypatch: pytest.
         fuzz.fuzz(reader, 5, seed=0)
     assert found.inputs == 1
     assert "MiB of memory" in found.problems[0][1]
-    monkeypatch.setattr(fuzz, "SECONDS", -1.0)
     (tmp_path / "input.csv").write_bytes(fuzz.CSV[0])
-    assert "s of processor time" in str(fuzz.failure(fuzz.READERS["csv"], tmp_path / "input.csv"))
+    assert fuzz.failure(fuzz.READERS["csv"], tmp_path / "input.csv") is None
+    assert "s of processor time" in str(fuzz.failure(fuzz.READERS["csv"], tmp_path / "input.csv", limit=-1.0))
+    monkeypatch.setattr(fuzz_run, "PART", 10)
+    monkeypatch.setattr(fuzz_run, "SECONDS", -1.0)
+    assert fuzz_run.main(["csv", "--total", "10"]) == 1
+    assert "s of processor time" in capsys.readouterr().out.splitlines()[-2]
