@@ -126,7 +126,7 @@ def test_executed_notebook_shows_the_network():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the packages that run the notebook
-        nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+        nbclient.NotebookClient(notebook, timeout=600, startup_timeout=600, kernel_name="python3").execute()
     (output,) = notebook.cells[0].outputs
     assert "<svg" in output["data"]["text/html"]
     assert "x1" in output["data"]["text/html"]

@@ -64,7 +64,7 @@ class Browser:
         data = None if method == "GET" else json.dumps(body or {}).encode()
         request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"}, method=method)
         try:
-            with self.opener.open(request, timeout=60) as response:
+            with self.opener.open(request, timeout=600) as response:
                 return json.load(response)["value"]
         except urllib.error.HTTPError as error:
             raise AssertionError(json.load(error)["value"]["message"]) from None
@@ -117,4 +117,4 @@ class Browser:
             self.call("DELETE", "")
         finally:
             self.process.terminate()
-            self.process.communicate(timeout=10)
+            self.process.communicate()

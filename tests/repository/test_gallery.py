@@ -115,6 +115,7 @@ def test_a_notebook_runs_and_shows_a_network(notebook: Path) -> None:
     pytest.importorskip("ipykernel", reason="notebooks are executed with nbclient and ipykernel")
     pytest.importorskip("matplotlib")
     read = nbformat.read(notebook, as_version=4)
-    nbclient.NotebookClient(read, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(EXAMPLES)}}).execute()
+    folder = {"metadata": {"path": str(EXAMPLES)}}
+    nbclient.NotebookClient(read, timeout=600, startup_timeout=600, kernel_name="python3", resources=folder).execute()
     shown = [output["data"].get("text/html", "") for cell in read.cells for output in cell.get("outputs", []) if "data" in output]
     assert any(html.startswith("<svg") and "nv-net" in html for html in shown)
