@@ -175,7 +175,7 @@ def test_kernels_threads_and_hash_seeds_do_not_matter(classifier: NetworkClassif
     with _kernels.use("numpy"):
         three = clone(classifier).fit(X, y)
         assert isinstance(classifier, Spectrum) or same(one, three)
-        close = 1e-4 if isinstance(classifier, Spectrum) else 1e-15  # a search ends where the loss hardly changes any more
+        close = 1e-7 if isinstance(classifier, Spectrum) else 1e-15  # the documented 1e-8, with a margin
         assert np.allclose(three.predict_proba(X), answers, rtol=0, atol=close)
 
 
