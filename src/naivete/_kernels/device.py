@@ -113,7 +113,7 @@ Line = tuple[Any, int]
 class DeviceColumns:
     """Columns of codes on the device: bytes, or 32-bit integers for more than 255 states, where -1 means missing.
 
-    Every column begins at a multiple of `ALIGNED` bytes, and is padded to a multiple of as many rows with codes for missing.
+    Every column begins at a multiple of `ALIGNED` bytes, and is padded to a multiple of `ALIGNED` rows with codes for missing.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def register_columns(columns: Codes, tensor: Any) -> None:
 
 
 def padded_store(columns: int, rows: int) -> Any:
-    """Return bytes for columns of so many rows, each padded with codes for missing to a multiple of `ALIGNED` rows."""
+    """Return bytes for columns of `rows` rows, each padded with codes for missing to a multiple of `ALIGNED` rows."""
     torch = torch_module()
     width = max(ALIGNED, -(-rows // ALIGNED) * ALIGNED)
     store = torch.empty((columns, width), dtype=torch.uint8, device=device())

@@ -16,7 +16,7 @@ from naivete._kernels.layout import Layout
 __all__ = ["gather", "gram", "permuted", "scatter", "transpose"]
 
 TILE = 128
-"""The number of planes that a program multiplies with as many others."""
+"""The number of planes that a program multiplies with the same number of others."""
 STEP = 128
 """The number of rows that it multiplies at a time."""
 WARPS, STAGES = 8, 3

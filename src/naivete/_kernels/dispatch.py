@@ -255,7 +255,7 @@ SMALL = 1 << 22
 
 
 def on_gpu(work: float) -> bool:
-    """Return whether the GPU tier is in use, and work of so many elementary steps is worth copying columns to the device."""
+    """Return whether the GPU tier is in use, and `work` elementary steps are worth copying columns to the device."""
     return work >= SMALL and tier() == "gpu"
 
 

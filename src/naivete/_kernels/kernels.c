@@ -26,7 +26,7 @@ enum {
     SMALL = 512,  /* largest table, in cells, that is counted in four copies */
     CHUNK = 1024, /* rows that are packed in one batch: 16 words */
     GROUP = 64,   /* columns that are packed in one batch */
-    FEW = 40,     /* up to so many states, bits are found by comparison; with more states they are set one by one */
+    FEW = 40,     /* up to this many states, bits are found by comparison; with more states they are set one by one */
     WORDS = 512,  /* words of a plane that are counted in one batch */
     AHEAD = 8,    /* prefetch distance, in entries */
     TOGETHER = 16, /* rows that descend a tree in one batch */

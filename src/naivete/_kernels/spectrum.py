@@ -127,7 +127,7 @@ def _place(structs: NDArray[Any]) -> int:
 
 
 def can_be_numbered(nodes: Sequence[int], columns: int) -> bool:
-    """Return whether trees with these numbers of nodes, which split by some of so many columns, can be numbered with two bytes."""
+    """Return whether trees with these numbers of nodes, which split by some of the columns, can be numbered with two bytes."""
     return max((*nodes, columns + 1)) < MOST_NODES
 
 

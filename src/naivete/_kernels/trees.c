@@ -192,7 +192,7 @@ INLINE void add_up(const growing *g, const int64_t *columns, int64_t many) {
 }
 
 /* Returns the left-out sum of log P of the best split by a column whose weights were added up, and its test: two branches, or one for
-   each code where that is better and the tree may get so many more nodes. The weights are cleared. */
+   each code where that is better and the column has at most `most` codes. The weights are cleared. */
 static double best_split(const growing *g, int64_t column, int64_t j, int64_t most, int64_t *test) {
     const int64_t K = g->K, size = g->states[column] + 1;
     double *table = g->tables + j * g->widest * K, *left = g->left, *right = g->right;

@@ -21,7 +21,7 @@ MEMORY = 10
 TOLERANCE = 1e-7
 """The search stops where a step is expected to improve the loss by less than about this share of it."""
 CURVATURE_ROWS = 512
-"""From about so many rows the curvature at the start of a search is estimated."""
+"""The curvature at the start of a search is estimated from about this many rows."""
 LEAST_PIVOT = 1e-12
 """The smallest pivot of a Cholesky factorization, as a share of the diagonal element."""
 RANGE = (0.02, 8.0)
@@ -169,7 +169,7 @@ def loss_of_scores(scores: Numbers, labels: NDArray[np.uint32], weight: Numbers)
 
 
 def minimized(objective: Callable[[Numbers], tuple[float, Numbers]], start: Numbers, metric: Metric, steps: int) -> Numbers:
-    """Return where a smooth convex function is smallest, by L-BFGS (Liu and Nocedal 1989) with at most so many steps.
+    """Return where a smooth convex function is smallest, by L-BFGS (Liu and Nocedal 1989) with at most `steps` steps.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ class Ages:
 
     Parameters
     ----------
-    window : a batch is forgotten when so many cases were learned after it; None where weights are halved instead.
-    half_life : the weights of all earlier cases are halved after so many cases; None where there is a window.
+    window : a batch is forgotten when this many cases were learned after it; None where weights are halved instead.
+    half_life : the weights of all earlier cases are halved each time this many cases were learned; None where there is a window.
     parts : the cases, the oldest first: the batches of the window, or the epochs.
     learned : the number of cases that were learned so far.
     period : how many times the weights of the first cases were halved.
@@ -71,7 +71,7 @@ class Ages:
         return ages.without_older(whole, self.window)
 
     def without_older(self, total: KeptCases, age: float) -> KeptCases:
-        """Return the cases without the batches after which so many cases, or more, were learned; the newest batch stays."""
+        """Return the cases without the batches after which at least `age` cases were learned; the newest batch stays."""
         parts, younger = self.parts, sum(part.value_counts.rows for part in self.parts)
         while len(parts) > 1:
             younger -= parts[0].value_counts.rows

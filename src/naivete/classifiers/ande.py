@@ -36,12 +36,12 @@ class AveragedDependence(NetworkClassifier, ABC):
     Parameters
     ----------
     min_frequency : float, default=1
-        Values are parents where they occur together in at least so many training cases; a row without such values is predicted with
-        one parent less, finally by naive Bayes.
+        Values are parents where they occur together in at least this many training cases; a row without such values is predicted
+        with one parent less, finally by naive Bayes.
     subsumption : float or None, default=100
         Subsumption resolution: a value is left out of a row where another value of the row implies it, as "pregnant" implies
-        "female". A value implies another one if both occur together in all training cases that have the first, and these are at
-        least so many. None keeps all values.
+        "female". A value implies another one if both occur together in all training cases that have the first, and there are at
+        least `subsumption` of these. None keeps all values.
 
     Attributes
     ----------

@@ -205,7 +205,8 @@ class KDB(NetworkClassifier):
         How many features may be parents of a feature; 0 is naive Bayes; "auto" chooses k by leave-one-out, up to `k_max`.
     theta : float, "chi2" or "auto", default="chi2"
         Which arcs are strong enough: "chi2" those that are significant; a number those with more information than this, in bits;
-        "auto" chooses the number by leave-one-out. With -inf all features have k parents, as far as there are so many.
+        "auto" chooses the number by leave-one-out. With -inf every feature gets k parents, or all earlier features if there
+        are fewer.
     alpha : float, default=0.05
         The significance level of theta="chi2".
     k_max : int, default=5

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["NOTICE_SECONDS", "CostMixin", "cost_text"]
 
 NOTICE_SECONDS = 10.0
-"""An estimate of at least so many seconds is reported to the logger "naivete" before the work begins."""
+"""An estimate of at least this many seconds is reported to the logger "naivete" before the work begins."""
 SLOW_UNIT = 1e-8
 """The seconds of a unit of work on a slow machine: no estimate is made of work that is quick even there."""
 

@@ -274,7 +274,8 @@ class PC(NetworkClassifier):
         "g" (likelihood ratio) or "chi2" (Pearson).
     max_order : int, "auto" or None, default="auto"
         How many variables the tests condition on at most; None for any number. By default 0 and 1, and more as long as each number
-        takes at most a million tests: the sets of so many neighbors of either end of an edge with five cases for each cell.
+        takes at most a million tests: one for each set of this size of neighbors of either end of an edge with five cases for each
+        cell.
     max_parents : int, "auto" or None, default="auto"
         How many parents a variable may have; by default as many as leave one case for each cell of its table; None for any number.
         The strongest parents are kept, and the other arcs are reversed or left out.

@@ -26,7 +26,7 @@ __all__ = ["LARGEST", "ContextCounts", "ContextRequest", "TreeRequest", "context
 LARGEST = 2**62
 """The most cells of a table whose configurations can be numbered."""
 ROWS_TOGETHER = 1 << 16
-"""Tables are counted in one call until they have about so many rows together."""
+"""Tables are counted in one call until they have about this many rows together."""
 
 
 class ContextRequest(NamedTuple):

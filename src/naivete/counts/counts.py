@@ -393,7 +393,7 @@ class Counts(ContinuousSums):
         return _kernels.Layout(tuple(families), self._cards)
 
     def check_budget(self, cells: Mapping[Family, int]) -> None:
-        """Raise an error if tables of these families with so many cells exceed the budget, before they are allocated.
+        """Raise an error if tables of these families with these numbers of cells exceed the budget, before they are allocated.
 
         Parameters
         ----------
@@ -417,7 +417,7 @@ class Counts(ContinuousSums):
         )
 
     def mostly_empty(self, cells: int) -> bool:
-        """Return whether a table of so many cells should be sparse: most cells would be empty, or the budget is too small.
+        """Return whether a table of `cells` cells should be sparse: most cells would be empty, or the budget is too small.
 
         Parameters
         ----------

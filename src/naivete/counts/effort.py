@@ -12,7 +12,7 @@ import numpy as np
 __all__ = ["TABLE_ROWS", "Effort", "seconds_per_unit", "table_units"]
 
 TABLE_ROWS = 1500
-"""A table takes about as long as so many rows that are counted in it, besides its rows."""
+"""A table takes, besides its rows, about as long as counting this many rows in it."""
 CALIBRATION_ROWS, CALIBRATION_COLUMNS = 1000, 18
 """The size of the table that is counted to measure the speed of this machine."""
 

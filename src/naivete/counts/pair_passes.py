@@ -45,7 +45,7 @@ def count_pairs(counts: Counts) -> Iterator[Pairs | SparsePair]:
     """Yield the tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
 
     Features with few states are counted by bit planes; pairs with a feature of many states by one dense table each, or by a
-    sparse one where the dense one would be mostly empty. Each pass counts as many as fit into a quarter of the budget.
+    sparse one where the dense one would be mostly empty. Each pass counts as many pairs as fit into a quarter of the budget.
     """
     narrow = groups(counts.features, counts.cards(counts.features), counts.cases.has_missing)
     planes = {(x, CLASS) for group in narrow for x in group.features}

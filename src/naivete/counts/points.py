@@ -24,7 +24,7 @@ class Points(NamedTuple):
         return _points(np.concatenate([self.values, other.values]), np.concatenate([self.weights, other.weights]))
 
     def fewer(self, most: int) -> Points:
-        """Return at most so many points; neighbors are joined at their mean."""
+        """Return at most `most` points; neighbors are joined at their mean."""
         if len(self.values) <= most:
             return self
         starts = np.linspace(0, len(self.values), most, endpoint=False).astype(np.int64)

@@ -36,7 +36,7 @@ class _Model(NamedTuple):
     logs: Numbers
 
     def qualified(self, codes: Codes, least: float) -> Bools:
-        """Return the rows in which the parents are observed and their values occur together in at least so many cases."""
+        """Return the rows in which the parents are observed and their values occur together in at least `least` cases."""
         absent = np.logical_or.reduce([missing(codes[x]) for x in self.parents])
         values = tuple(np.where(absent, 0, codes[x]).astype(np.int64) for x in self.parents)
         return np.asarray(~absent & (self.frequencies[values] >= least))

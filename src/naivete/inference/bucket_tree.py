@@ -89,7 +89,7 @@ _trees: WeakKeyDictionary[Network, dict[tuple[Pair, ...], BucketTree]] = WeakKey
 """The small bucket trees of each network, by pairs of classes."""
 
 SMALL = 1 << 16
-"""Trees with at most so many cells are kept: to build one of these takes longer than to use it."""
+"""Trees with at most this many cells are kept: to build one of these takes longer than to use it."""
 
 
 def bucket_tree(network: Network, pairs: Sequence[Pair]) -> BucketTree:

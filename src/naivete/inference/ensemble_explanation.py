@@ -323,7 +323,7 @@ def _of_sum(terms: SpectrumSum, codes: Codes, target: Integers, other: Integers 
 
 
 def _some(rows: Codes, many: int, seed: int) -> Codes:
-    """Return at most so many of the rows, chosen at random."""
+    """Return at most `many` of the rows, chosen at random."""
     if len(rows[0]) <= many:
         return rows
     chosen = np.sort(np.random.default_rng(seed).choice(len(rows[0]), many, replace=False))

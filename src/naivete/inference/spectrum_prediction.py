@@ -33,8 +33,8 @@ LARGEST = 1 << 29
 class SpectrumPosterior:
     """P(class | row) of a spectrum, by the compiled kernels.
 
-    Tables are made as soon as so many rows are predicted, in one or in several calls, that they save time. They do not change the
-    result. Calls for a single row are not counted, so that none of them takes long.
+    Tables are made as soon as enough rows were predicted, in one or in several calls, for tables to save time. They do not change
+    the result. Calls for a single row are not counted, so that none of them takes long.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ def structure_terms(
 
 
 def row_blocks(rows: int, numbers: int) -> Iterator[slice]:
-    """Yield parts of the rows for which so many numbers for each row do not need much memory."""
+    """Yield parts of the rows, so small that `numbers` numbers for each of their rows need little memory."""
     size = max(256, NUMBERS // max(numbers, 1))
     for start in range(0, rows, size):
         yield slice(start, min(start + size, rows))

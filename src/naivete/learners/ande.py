@@ -34,9 +34,9 @@ def ande(
     ----------
     counts : the training cases.
     n : the number of feature parents of each model of the average.
-    min_frequency : values are parents where they occur together in at least so many cases.
-    subsumption : a value is left out of a row where another value of the row implies it, which is assumed where the two occur
-        together in all of at least so many cases; None to keep all values.
+    min_frequency : values are parents where they occur together in at least this many cases.
+    subsumption : a value is left out of a row where another value of the row implies it, which is assumed where they occur
+        together in all cases of the other value, and there are at least `subsumption` of these; None to keep all values.
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 

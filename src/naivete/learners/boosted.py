@@ -21,13 +21,14 @@ from naivete.variables import CLASS, Variables
 __all__ = ["WIDEST_OF_TREES", "cross_fitted_boosting"]
 
 WIDEST_OF_TREES = 65_535
-"""Features with so many states or more are not used by trees, whose codes have two bytes."""
+"""Features with at least this many states are not used by trees, whose codes have two bytes."""
 
 FEWEST, MOST = 8, 64
 """The fewest and the most features by which a tree may split, between which it is a third of the features."""
 
 STAGE, PATIENCE = 10, 2
-"""Trees are added in stages of so many rounds, until so many stages did not improve the predictions of left-out cases."""
+"""Trees are added in stages of `STAGE` rounds, until `PATIENCE` stages in a row have not improved the predictions of left-out
+cases."""
 
 
 def cross_fitted_boosting(

@@ -27,7 +27,7 @@ SCORED, TESTED = 3000, 4500
 FIXED = 5e7
 """The units of what does not depend on the size of the table."""
 NEGLIGIBLE_BYTES = 1 << 14
-"""What a learner keeps is not limited up to so many bytes."""
+"""What a learner keeps is not limited up to this number of bytes."""
 SAMPLED_COLUMNS, SAMPLED_NEIGHBORS, SAMPLED_EDGES = 12, 40, 6
 """How many columns are tested with all others, how many of those on which they depend, and of how many of these edges."""
 CB_TESTS = 100_000

@@ -29,7 +29,7 @@ PENALTY = 1.0
 STEPS = 15
 """Of L-BFGS: further ones change the loss of other cases little."""
 WIDE = 400
-"""With so many columns or more their products are not computed for the search of the weights."""
+"""With more columns than this their products are not computed for the search of the weights."""
 MOST_CURVATURES = 1 << 22
 """Nor with more products than this of all classes together."""
 LEAST_SHARE = 1e-4

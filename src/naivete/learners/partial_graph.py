@@ -11,7 +11,7 @@ Separators = dict[frozenset[int], frozenset[int]]
 """For pairs of variables that were found independent, the variables they are independent given; none for pairs not listed."""
 
 LOST_ARCS = 32
-"""After so many directed arcs became bidirected, it is computed again which variables can be reached from which."""
+"""After this many directed arcs became bidirected, it is computed again which variables can be reached from which."""
 
 
 class PartialGraph:

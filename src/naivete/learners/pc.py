@@ -53,7 +53,8 @@ def pc(
     alpha : the significance level of the tests; a larger one keeps more edges.
     test : "g" (likelihood ratio) or "chi2" (Pearson). With fewer than five cases for a cell, a test is skipped.
     max_order : the largest number of neighbors to condition on; None for no limit; "auto" for 0 and 1, and for more as long as
-        each number takes at most a million tests: the sets of so many neighbors of either end of an edge with enough cases.
+        each number takes at most a million tests: one for each set of this size of neighbors of either end of an edge with enough
+        cases.
     max_parents : the largest number of parents of a variable; "auto" for as many as leave one case for each cell of its table;
         None for no limit. The strongest parents are kept, and the other arcs are reversed or left out.
     smoothing, prior : as for `naive`.
@@ -118,7 +119,7 @@ def pc_graph(
 
 
 def _within(graph: PartialGraph, order: int, max_order: MaxOrder, enough: EnoughCases | None) -> bool:
-    """Whether tests given so many neighbors are to be made."""
+    """Whether tests given `order` neighbors are to be made."""
     if max_order == "auto":
         return order < 2 or most_tests(graph, order, enough) <= ROUND_TESTS
     return max_order is None or order <= max_order

@@ -47,7 +47,7 @@ FEW = 0.4
 SIGNIFICANT = 0.05
 """The share of features without information among the significant ones, and the probability that any pair is so by chance."""
 WORDS_PER_GROUP = 100_000
-"""Counting the pairs of two groups of features takes about as long as counting so many words of 64 rows."""
+"""Counting the pairs of two groups of features takes about as long as counting this many words of 64 rows."""
 MEMBER_BINS = (4, 24)
 """The fewest and the most intervals of a numeric feature in a member."""
 
@@ -194,7 +194,7 @@ def _joined_cards(cards: Sequence[int], rows: int | None) -> list[int]:
 
 Parents = tuple[tuple[int, ...], ...]
 Choice = Callable[[Numbers, int], Integers]
-"""Weights of the earlier features and a number -> the positions of so many of them, the best first."""
+"""Weights of the earlier features and a number -> the positions of this number of them, the best first."""
 
 
 def _strongest(weights: Numbers, number: int) -> Integers:

@@ -43,8 +43,9 @@ class AnDE:
     tables : the counts of each of the `ande_families`, the axes in increasing order, the class last.
     smoothing : how probabilities are estimated.
     prior : P(c) for every class; None for the relative frequencies.
-    min_frequency : values are parents where they occur in at least so many cases.
-    subsumption : a value implies another one where both occur together in all of at least so many cases; None for never.
+    min_frequency : values are parents where they occur in at least this many cases.
+    subsumption : a value implies another one where they occur together in all cases of the first, and there are at least
+        `subsumption` of these; None for never.
     """
 
     n: int

@@ -107,7 +107,7 @@ class Linear:
     intercepts: Numbers
 
     def scores(self, codes: Codes, rows: int) -> Numbers:
-        """Return the scores of so many rows, given one column of codes for each table.  # (row, class)"""
+        """Return the scores of `rows` rows, given one column of codes for each table.  # (row, class)"""
         result = np.repeat(self.intercepts[None], rows, axis=0)
         for column, table in zip(codes, self.tables, strict=True):
             result += table[np.minimum(column, len(table) - 1)]
@@ -128,7 +128,7 @@ class Boosted:
     base: Numbers
 
     def scores(self, codes: Codes, states: Sequence[int], rows: int) -> Numbers:
-        """Return the scores of so many rows, given the columns and their numbers of states.  # (row, class)"""
+        """Return the scores of `rows` rows, given the columns and their numbers of states.  # (row, class)"""
         return boosted_scores(codes, states, self.trees, np.repeat(self.base[None], rows, axis=0))
 
 

@@ -173,8 +173,8 @@ class _Wait:
     Parameters
     ----------
     owner : the rows.
-    deadline : the wait ends with an error when no task finishes for so many seconds.
-    workers_deadline : it ends, too, when there was a worker and there has been none for so many seconds.
+    deadline : the wait ends with an error when no task finishes for this many seconds.
+    workers_deadline : it ends, too, when there was a worker and there has been none for this many seconds.
     workers : whether there are workers.
     parts : the number of parts of the pass.
     """
@@ -322,7 +322,7 @@ class _Workers:
         self._seen = time.monotonic()
 
     def lost(self, deadline: float) -> bool:
-        """Return whether there were workers, and there has been none for so many seconds."""
+        """Return whether there were workers, and there has been none for `deadline` seconds."""
         now = time.monotonic()
         if now - self._asked < _LOOK:
             return False

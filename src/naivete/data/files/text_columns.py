@@ -23,7 +23,7 @@ _CODE: Final = re.compile(r"[ \t]*[+-]?[0-9]+[ \t]*")
 _WIDEST: Final = 2.0**53
 _MIXED_VALUES: Final = 10
 _MIXED_SHARE: Final = 0.9
-"""A column of at least so many values, of which at least this share are numbers, was perhaps meant to be numeric."""
+"""A column of at least this many values, of which at least this share are numbers, was perhaps meant to be numeric."""
 _MISSING_SHARE: Final = 0.5
 _USUAL_MISSING: Final = frozenset(("?", "-", ".", "na", "n/a", "#n/a", "nan", "null", "none", "missing", "unknown"))
 """Other programs write missing values in this way; where all other texts are such, this share of numbers is enough."""

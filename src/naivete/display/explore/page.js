@@ -358,7 +358,7 @@ class Explorer {
 const listed = (pairs) => element("ul", {}, ...pairs.map((parts) => element("li", {}, ...parts)));
 const moreThan = (count) => (count > 0 ? [element("p", { class: "muted" }, `and ${count} more`)] : []);
 
-// Return a text of at most so many characters.
+// Return a text of at most `most` characters.
 function shortened(text, most) {
   const characters = [...text];
   return characters.length <= most ? text : `${characters.slice(0, Math.max(1, most - 1)).join("")}\u2026`;

@@ -24,7 +24,7 @@ __all__ = ["Fit", "Observed", "Search", "Tables", "Trial", "fitted", "naive_bic"
 FIRST_ITERATIONS = 15
 """The iterations of every start before only the best of them continues."""
 PATIENCE = 2
-"""The search ends after so many numbers of states in a row that are no better."""
+"""The search ends when this many numbers of states in a row are no better than the best before them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ def naive_bic(data: Observed, alpha: float) -> float:
 
 
 def fitted(data: Observed, states: int, search: Search, alpha: float) -> Fit:
-    """Return the tables of a hidden variable with so many states, the most frequent state first.
+    """Return the tables of a hidden variable with `states` states, the most frequent state first.
 
     EM makes some iterations from every start; only the best start, the first of equals, continues to the end. `alpha` is the
     pseudo-count of every cell.

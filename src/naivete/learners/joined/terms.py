@@ -46,8 +46,8 @@ Group = tuple[int, ...]
 """The attributes of one feature, increasing."""
 
 TABULATED = 1 << 12
-"""The terms of a group are computed for each configuration of the attributes and the class, not for each row, up to so many
-configurations."""
+"""Up to this many configurations of the attributes and the class, the terms of a group are computed for each of them, not for each
+row."""
 STEPS = 2.0**32
 """Terms are multiples of 1 / STEPS."""
 FACTOR = 1 << 16

@@ -97,7 +97,7 @@ class Grower:
         return _extended(nodes, level, weights, list(tests), list(tests.values()), chosen)
 
     def _check_size(self, nodes: int) -> None:
-        """Refuse a tree of so many nodes, before it is made, if it exceeds the budget."""
+        """Refuse a tree of `nodes` nodes, before it is made, if it exceeds the budget."""
         needed = 8 * nodes * (self.counts.variables[CLASS].card + 5)
         if needed > self.counts.budget:
             raise ResourceError(
