@@ -37,7 +37,7 @@ def test_a_dialogue(run: Run, weather: Path, typed) -> None:  # type: ignore[no-
     lines = ran.out.splitlines()
     assert lines[0] == f"1. {best.feature} ({', '.join(best.answers)}; ? if unknown): yes"
     assert lines[1].startswith("2. ")
-    assert lines[2] == "no: the number of --questions is reached"
+    assert lines[2] == "predicted class: no (the number of --questions is reached)"
     assert lines[4].split() == ["play", "probability"]
 
 
@@ -57,7 +57,7 @@ def test_unknown_answers_and_the_end_of_the_input(run: Run, weather: Path, typed
     assert ran.json["posterior"] == pytest.approx(load(weather).ask_next().posterior.tolist())
     assert "1. windy" in ran.err
     typed("")
-    assert "the input has ended" in run("ask", weather).out
+    assert "predicted class: yes (the input has ended)" in run("ask", weather).out
 
 
 def test_values_costs_and_losses(run: Run, weather: Path, typed, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

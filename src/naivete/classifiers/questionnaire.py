@@ -1,4 +1,4 @@
-"""One question after another about a case, until its class is sure enough."""
+"""One question after another about a case, until its class is probable enough."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 
 class Questionnaire:
-    """Ask for one feature after another, always the most valuable one, until the class is sure enough.
+    """Ask for one feature after another, always the most valuable one, until the class is probable enough.
 
     After each answer all remaining questions are ranked again by `ask_next`. A feature whose value is unknown is not asked for
     again. The questionnaire ends when one of the stopping rules holds, or when no remaining feature carries information.
@@ -64,7 +64,7 @@ class Questionnaire:
     loss : Loss, array-like, dict or None, default=None
         A loss matrix as in `ask_next`; questions are then chosen by the expected reduction of the loss.
     stop : float or dict of {str: float}, default=0.95
-        When to end: the probability of the most probable class that is sure enough, or a mapping with one or several of the rules
+        When to end: at this probability of the most probable class, or a mapping with one or several of the rules
         "posterior" (that probability), "gain" (no question has at least this gain, in bits or in units of the loss) and "questions"
         (this many questions have been asked).
     row : dict, sequence or None, default=None

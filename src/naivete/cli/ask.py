@@ -1,4 +1,4 @@
-"""`naivete ask`: asks for the features of a case, one after another, until its class is sure enough."""
+"""`naivete ask`: asks for the features of a case, one after another, until its class is probable enough."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNKNOWN: Final = "?"
 _MOST_ANSWERS: Final = 20
 """The most possible answers that are listed."""
 _REASONS: Final = {
-    "posterior": "the class is sure enough",
+    "posterior": "the class is probable enough",
     "gain": "no question is expected to give more than --least-gain",
     "questions": "the number of --questions is reached",
     "no questions": "no feature that is left carries information",
@@ -152,12 +152,12 @@ def _result(args: Namespace, questionnaire: Questionnaire, stopped: str) -> dict
 def _lines(questionnaire: Questionnaire, stopped: str) -> list[str]:
     rows = [[str(label), f"{p:.6f}"] for label, p in zip(questionnaire.classes, questionnaire.posterior, strict=True)]
     table = text_table([named(questionnaire.questions.target), "probability"], rows)
-    return [f"{escaped(questionnaire.prediction)}: {_REASONS[stopped]}", "", *table]
+    return [f"predicted class: {escaped(questionnaire.prediction)} ({_REASONS[stopped]})", "", *table]
 
 
 COMMAND = Command(
     "ask",
-    "Ask for the features of a case, the most informative first, until its class is sure enough.",
+    "Ask for the features of a case, the most informative first, until its class is probable enough.",
     (
         "naivete ask weather.nvt",
         "naivete ask weather.nvt --given outlook=sunny --sure 0.9 --questions 5",
