@@ -335,7 +335,7 @@ def test_columns_are_matched_by_name(classifier: NetworkClassifier) -> None:
     without = fitted.predict_proba(frame.assign(b=np.nan))
     with pytest.warns(MissingColumnWarning, match="missing: 'b'") as issued:
         assert identical(fitted.predict_proba(frame.drop(columns="b")), without)
-    assert fitted.missing_is_a_value == ("takes as information" in str(issued[0].message))
+    assert fitted.missing_is_a_value == ("counts a missing value as a value of its own" in str(issued[0].message))
     with pytest.warns(MissingColumnWarning, match=r"is 'bb' the renamed 'b'\?"):
         assert identical(fitted.predict_proba(frame.rename(columns={"b": "bb"})), without)
     with pytest.warns(UserWarning, match="fitted with feature names"):

@@ -138,7 +138,7 @@ class KeptCases:
         return replace(self, value_counts=self.value_counts.subtract(part.value_counts), batches=batches)
 
     def halved(self, times: int) -> KeptCases:
-        """Return these cases, their weights halved so many times."""
+        """Return these cases, their weights halved `times` times."""
         if not times:
             return self
         batches = None if self.batches is None else tuple(_halved(batch, times) for batch in self.batches)
@@ -147,7 +147,7 @@ class KeptCases:
 
 
 def _halved(batch: LabelledTable, times: int) -> LabelledTable:
-    """Return the rows with their weights halved so many times."""
+    """Return the rows with their weights halved `times` times."""
     weight = np.ldexp(np.ones(len(batch)) if batch.weight is None else batch.weight, -times)
     features = batch.features if isinstance(batch.features, SparseMatrix) else replace(batch.features, weight=weight)
     return replace(batch, features=features, weight=weight)
@@ -185,7 +185,7 @@ def _without(batches: Sequence[LabelledTable], removed: LabelledTable) -> Labell
     if negative.any():
         row = int(unmatched[np.argmax(negative[group[unmatched]])]) - count
         raise DataError(
-            f"{removed.features.place(row)}: this row, with its class, was not learned so often; "
+            f"{removed.features.place(row)}: this row, with its class, was learned fewer times than it would be forgotten; "
             "only what was learned can be forgotten"
         )
     rows = np.concatenate([whole_rows, *(first[np.flatnonzero(part)] for part in remaining.values())])

@@ -150,7 +150,8 @@ class IncrementalMixin(LearningMixin):
         encoder = self.checked_encoder()
         if type(self) is not type(other):
             raise ParameterError(
-                f"a {type(self).__name__} cannot be merged with an object of type {type(other).__name__}; learn both alike"
+                f"a {type(self).__name__} cannot be merged with an object of type {type(other).__name__}; "
+                "fit both with the same class and parameters"
             )
         different = differences(self.get_params(), other.get_params())
         if different:
@@ -171,8 +172,8 @@ class IncrementalMixin(LearningMixin):
         """Remove cases, or all that are too old; the classifier is then exactly the one that the remaining cases give.
 
         A class stays even when no case has it any more. NaiveBayes and Majority keep value counts only, so they refuse a case
-        only if one of its values was not learned so often in that class; TAN, FAN and KDB, once they keep tables instead of rows,
-        if a combination of its values was not.
+        only if one of its values was learned fewer times in that class than it would be forgotten; TAN, FAN and KDB, once they keep
+        tables instead of rows, only if this holds for a combination of its values.
 
         Parameters
         ----------
@@ -183,7 +184,8 @@ class IncrementalMixin(LearningMixin):
         sample_weight : array-like of shape (n_rows,) or None, default=None
             The weights with which they were learned.
         older_than : int or None, default=None
-            In place of X and y: all batches are removed after which so many cases, or more, were learned; the newest batch stays.
+            In place of X and y: all batches after which at least `older_than` cases were learned are removed; the newest batch
+            stays.
             The ages must be known, as for classifiers that keep the rows, and for the others after `partial_fit` with `window`.
 
         Returns
@@ -224,7 +226,7 @@ class IncrementalMixin(LearningMixin):
         return self._fit_kept(remaining, encoder, self.classes_.dtype)
 
     def _without_older(self, kept: KeptCases, age: float, encoder: Encoder) -> KeptCases:
-        """Return the cases without the batches after which so many cases, or more, were learned."""
+        """Return the cases without the batches after which at least `age` cases were learned."""
         from naivete.classifiers.ages import Ages, check_older_than
 
         check_older_than(kept, age)
@@ -260,7 +262,7 @@ class IncrementalMixin(LearningMixin):
         if kept.batches is not None:
             raise ParameterError(
                 f"counts=True: this {type(self).__name__} keeps the rows of its batches, which a model file does not hold; save it "
-                "without, and learn again from all rows"
+                "without counts=True; to continue later, learn again from all rows"
             )
         return kept
 

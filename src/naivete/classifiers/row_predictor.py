@@ -125,7 +125,7 @@ class RowPredictor:
             row = record_of(row, self._names) or row
         if isinstance(row, Mapping):
             if row and not any(name in row for name in self._names):
-                raise DataError(f"row: no feature of the model is among {list(row)[:5]}; it has {self._names[:5]}")
+                raise DataError(f"row: no feature of the model is among {list(row)[:5]}; the model has {self._names[:5]}")
             return [row.get(name) for name in self._names]
         if isinstance(row, (str, bytes, Set)) or not isinstance(row, Iterable) or len(getattr(row, "shape", (0,))) != 1:
             raise DataError(

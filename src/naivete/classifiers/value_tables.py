@@ -143,12 +143,14 @@ class ValueTables:
     def subtract(self, other: ValueTables, value_counts: ValueCounts) -> ValueTables:
         """Return the counts without those of the other; `value_counts` are the remaining ones.
 
-        Rows are refused if a combination of their values was not learned so often, but not every row that was not learned.
+        Rows are refused if a combination of their values was learned fewer times than it would be forgotten. A row that
+        was not learned may pass this check.
         """
         sums = subtract_sums(self.sums, other.placed(self.values, self.classes).sums)
         if sums[max(sums)].min(initial=0) < 0:
             raise DataError(
-                "some of these rows, with their classes, were not learned so often; only what was learned can be forgotten"
+                "some of these rows, with their classes, were learned fewer times than they would be forgotten; "
+                "only what was learned can be forgotten"
             )
         return replace(self, sums=sums).placed(values_of(value_counts), value_counts.classes)
 

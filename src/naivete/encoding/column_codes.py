@@ -175,7 +175,7 @@ def with_absent_columns(table: Table, variables: Sequence[Variable], *, informat
         return table
     if not any(v.name in table.names for v in variables):
         raise DataError(_absent_message(table, absent, variables))
-    influence = ", which this classifier takes as information about the class, as in training" if informative else ""
+    influence = "; this classifier counts a missing value as a value of its own" if informative else ""
     warn(
         f"{_absent_message(table, absent, variables)}; their values are treated as missing{influence}; "
         "`unseen='error'` refuses such rows",

@@ -204,6 +204,6 @@ def test_names_and_numbers_that_c_cannot_hold() -> None:
         export(fitted("naive"), "c", name="2x")
     with pytest.raises(ParameterError, match="name is an option of c, not of python"):
         export(fitted("naive"), "python", name="other")
-    for value, message in (("a\0b", "U\\+0000"), (2**60 + 1, "no double-precision number")):
+    for value, message in (("a\0b", "U\\+0000"), (2**60 + 1, "cannot be stored as a double-precision number")):
         with pytest.raises(ParameterError, match=message):
             export(TAN().fit([[value], [0], [value]], ["no", "yes", "no"]), "c")

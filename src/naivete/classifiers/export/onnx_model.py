@@ -70,7 +70,7 @@ def _check(model: SumOfTables) -> None:
     for text in (str(part) for part in (*model.classes, *(v for c in model.inputs for v in (c.name, *c.states)))):
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise ParameterError(
-                f"{quoted(text)} contains half a surrogate pair, which is no text in ONNX; rename it before learning"
+                f"{quoted(text)} contains an unpaired surrogate, which ONNX cannot store; rename it before learning"
             )
 
 

@@ -240,7 +240,7 @@ def exact_number(value: float, language: str) -> float:
         number = np.nan
     if number != value:
         raise ParameterError(
-            f"{quoted(value)} is no double-precision number, which an export to {language} needs; export to Python"
+            f"{quoted(value)} cannot be stored as a double-precision number, which an export to {language} needs; export to Python"
         )
     return number
 
