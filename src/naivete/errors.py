@@ -253,7 +253,7 @@ class MissingColumnWarning(UnseenValueWarning):
 class UnsuitableColumnWarning(NaiveteWarning):
     """Columns that carry no information for new rows, such as identifiers, were left out.
 
-    It is issued by `fit`. `Encoder(keep=[...])` uses such a column all the same.
+    It is issued by `fit`. `Encoder(keep=[...])` uses such a column anyway.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def test_identifiers_many_states_and_gaps(run: Run, tmp_path: Path) -> None:
     assert ["corrected_information" in column for column in described] == [False, False, True, True, True, False]
     text = run("describe", file, "--target", "c").out
     assert text.count("an identifier: 60 different") == 2
-    assert text.endswith("to use them all the same: --keep name,number\n")
+    assert text.endswith("to use them anyway: --keep name,number\n")
     assert "an identifier" not in run("describe", file, "--target", "c", "--keep", "name,number").out
     assert "0, 1, 2, 3, 4 ..." in text
 

@@ -206,7 +206,7 @@ def _advice(described: dict[str, Any]) -> list[str]:
     if not left_out:
         return []
     some = "is one column" if len(left_out) == 1 else f"are {len(left_out)} columns"
-    advice = f"there {some} without information for new cases, which models leave out; to use them all the same: --keep"
+    advice = f"there {some} without information for new cases, which models leave out; to use them anyway: --keep"
     return ["", escaped(f"{advice} {shlex.quote(','.join(left_out))}")]
 
 

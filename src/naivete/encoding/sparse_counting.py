@@ -64,7 +64,7 @@ def count_sparse_values(
     filled = np.bincount(matrix.indices, minlength=shape[0])
     zeros = {q: totals[q] - missing[q] - _by_column(stored.column, part, shape) for q, part in stored.weights.items()}
     whole, bounds = _with_zeros(stored, zeros, filled < len(labels))
-    real = slice(len(classes))  # without classes there is one cell all the same
+    real = slice(len(classes))  # without classes there is still one cell
     columns = _column_counts(
         table, whole.of_classes(real), bounds, {q: part[:, real] for q, part in missing.items()}, kinds, complete
     )

@@ -172,7 +172,7 @@ def warn_unsuitable(columns: Sequence[Unsuitable]) -> None:
         names = tuple(column.name for column in left_out)
         listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in left_out])
         parts.append(
-            f"left out, since new rows have other values: {listed}; remove these columns, or use them all the same with "
+            f"left out, since new rows have other values: {listed}; remove these columns, or keep them with "
             f"the encoder setting `keep={names[:LISTED]!r}`"
         )
     if constant:
