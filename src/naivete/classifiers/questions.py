@@ -207,9 +207,10 @@ class QuestionsMixin:
         The gain of a feature is its mutual information with the class, given the observed values, in bits; or, with `loss`, the
         expected reduction of the expected loss of the best decision. Both are exact: P(class, x | observed) is computed for all
         unobserved features x by one inference. For continuous features the integral over their density is computed numerically.
-        In classifiers that are not one network (trees, hierarchies, `AODE`), each answer is followed by the posterior that the
-        classifier gives to it; so it is with `calibration`. For `Spectrum` a missing value is a state of its own, not an open
-        question, so that all probabilities are those of its network `network_`; with all values known, `predict_proba` is better.
+        In classifiers that are not one network (trees, hierarchies, `AODE`), the gain is computed from the posterior probabilities
+        that the classifier predicts after each possible answer. The same holds with `calibration`. For `Spectrum` a missing value
+        is a state of its own, not an open question, so that all probabilities are those of its network `network_`; with all values
+        known, `predict_proba` is better.
 
         Parameters
         ----------

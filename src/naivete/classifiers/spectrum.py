@@ -63,12 +63,12 @@ class Spectrum(NetworkClassifier):
     trees : int, default=64
         The number of classification trees.
     boosting : int, default=100
-        The most boosted trees for each class, one tree for both of two classes. They represent rules. No more are added once they
-        do not predict left-out cases any better.
+        The largest number of boosted trees for each class, one tree for both of two classes. They represent rules. No more are
+        added once they do not predict left-out cases any better.
     depth : int, default=5
-        The most parents of a feature.
+        The largest number of parents of a feature.
     sample : int, default=10000
-        The most different cases from which boosted trees are learned.
+        The largest number of distinct cases from which boosted trees are learned.
     random_state : int, RandomState instance or None, default=0
         The seed of the random structures and of the sample: a whole number, a RandomState, or None for another one each time.
     encoder : Encoder or None, default=None

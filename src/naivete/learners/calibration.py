@@ -18,7 +18,7 @@ from naivete.variables import CLASS
 __all__ = ["leave_one_out_temperature"]
 
 SAMPLE: Final = 10_000
-"""The most different cases from which the temperature is computed."""
+"""The largest number of distinct cases from which the temperature is computed."""
 DIGITS: Final = 4
 """The decimal digits of a temperature; rounding errors of the sums are far below."""
 PENALTY: Final = 5.0

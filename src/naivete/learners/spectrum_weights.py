@@ -141,7 +141,8 @@ def weighted_spectrum(
 def _cuts_depend_on_the_sample(result: Spectrum, columns: Columns, sample: Sample) -> bool:
     """Whether there are so few cases that cut points fit their classes noticeably better than those of other cases.
 
-    The main structure alone should be learned fast: there it is so only if there are few cases for each numeric feature.
+    With one structure, which should be learned fast, this is assumed only if there are at most `FEW_CASES` cases for each numeric
+    feature.
     """
     numeric = sum(columns.numeric[x] for x in result.informative)
     most = OUT_OF_FOLD_ROWS if result.members else FEW_CASES * numeric
