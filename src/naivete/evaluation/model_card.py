@@ -201,7 +201,7 @@ def _is_set(name: str, value: Any) -> bool:
 def _class_lines(model: NetworkClassifier) -> list[str]:
     labels = model.network_.variables[CLASS].labels
     rows = [[markdown_text(label), f"{p:.4f}"] for label, p in zip(labels, _class_probabilities(model), strict=True)]
-    network = "in the network beside the classifier" if not model.one_network else "in the model"
+    network = f"in its {model.network_beside}" if not model.one_network else "in the model"
     changed = [name for name in ("prior", "class_weight") if getattr(model, name, None) is not None]
     note = f" It is changed by the parameters {' and '.join(changed)}." if changed else ""
     return [
@@ -254,7 +254,7 @@ def _structure_lines(model: NetworkClassifier) -> list[str]:
     lines = (
         []
         if model.one_network
-        else [f"{type(model).__name__} does not predict with one network. The network beside it, described here, is a summary.", ""]
+        else [f"{type(model).__name__} does not predict with one network. Described here is its {model.network_beside}.", ""]
     )
     items = [f"{len(network.inputs):,} features, {network.cells:,} cells in tables"]
     if has_outline(network):
