@@ -44,14 +44,14 @@ class Changes(NamedTuple):
     ----------
     attributes : the features that each change depends on.  # (change, attribute)
     strides : the distance between two states of each attribute among the configurations.
-    other : the change in the other classes.  # (change, configuration, class)
-    own : the change in the class of the row.  # (change, configuration, class)
+    other_classes : the change in the other classes.  # (change, configuration, class)
+    in_class : the change in the class of the row.  # (change, configuration, class)
     """
 
     attributes: Integers
     strides: Integers
-    other: Numbers
-    own: Numbers
+    other_classes: Numbers
+    in_class: Numbers
 
 
 def changed_errors(rows: RelativeLogs, changes: Changes, affected: Integers) -> Integers:
@@ -78,12 +78,12 @@ def changed_errors(rows: RelativeLogs, changes: Changes, affected: Integers) -> 
 
 def _changed_errors_c(library: ctypes.CDLL, rows: RelativeLogs, changes: Changes, affected: Integers) -> Integers:
     out = np.zeros(len(affected), np.int64)
-    count, cells, classes = changes.other.shape
+    count, cells, classes = changes.other_classes.shape
     arrays = [np.ascontiguousarray(part) for part in (*rows, *changes)]
-    codes, labels, weight, logs, bounds, attributes, strides, other, own = map(address, arrays)
+    codes, labels, weight, logs, bounds, attributes, strides, other_classes, in_class = map(address, arrays)
 
     def fill(part: tuple[int, int]) -> None:
-        table = attributes, strides, changes.attributes.shape[1], other, own, cells, classes
+        table = attributes, strides, changes.attributes.shape[1], other_classes, in_class, cells, classes
         library.naivete_changed_errors(
             codes, rows.codes.shape[1], *table, labels, weight, logs, bounds, address(affected), *part, address(out)
         )
@@ -96,12 +96,13 @@ def _changed_errors_c(library: ctypes.CDLL, rows: RelativeLogs, changes: Changes
 def _changed_errors_numpy(rows: RelativeLogs, changes: Changes, affected: Integers) -> Integers:
     out = np.zeros(len(affected), np.int64)
     most = int(affected.max(initial=0))
-    step = max(1, CELLS_AT_ONCE // max(1, most * changes.other.shape[2]))
+    step = max(1, CELLS_AT_ONCE // max(1, most * changes.other_classes.shape[2]))
     for start in range(0, len(out), step):
         some = slice(start, start + step)
         cell = np.einsum("kmr,k->mr", rows.codes[changes.attributes[some].T, :most], changes.strides)
         place = np.arange(len(cell))[:, None]
-        after = rows.logs[:most] + changes.other[some][place, cell] - changes.own[some][place, cell, rows.labels[:most]][:, :, None]
+        in_class = changes.in_class[some][place, cell, rows.labels[:most]]
+        after = rows.logs[:most] + changes.other_classes[some][place, cell] - in_class[:, :, None]
         wrong = (after >= rows.bounds[:most]).any(axis=2) & (np.arange(most) < affected[some, None])
         out[some] = wrong @ rows.weight[:most]
     return out

@@ -32,8 +32,8 @@ CELLS_AT_ONCE = 1 << 20
 class _Terms(NamedTuple):
     """log P(attributes | class) of a group for each configuration, one case left out: in other classes, and in its own."""
 
-    other: Numbers  # (configuration, class)
-    own: Numbers  # (configuration, class)
+    other_classes: Numbers  # (configuration, class)
+    in_class: Numbers  # (configuration, class)
 
 
 @dataclass(eq=False)
@@ -53,8 +53,8 @@ class _Moves:
 
     def take(self, kept: Integers) -> _Moves:
         """Return some of the moves."""
-        attributes, strides, other, own = self.changes
-        some = Changes(attributes[kept], strides, other[kept], own[kept])
+        attributes, strides, other_classes, in_class = self.changes
+        some = Changes(attributes[kept], strides, other_classes[kept], in_class[kept])
         return _Moves([self.moves[i] for i in kept.tolist()], some, self.largest[kept])
 
 
@@ -161,12 +161,12 @@ class BatchEvaluator:
     def _keep_changed_terms(self, group: Group, removed: Sequence[Group], changes: Changes, i: int) -> None:
         """Keep the terms of a new group: those of the groups that it replaces, and the change; sums are exact."""
         shape = self.counts.cards((*group, CLASS))
-        other, own = changes.other[i].reshape(shape).copy(), changes.own[i].reshape(shape).copy()
+        other_classes, in_class = changes.other_classes[i].reshape(shape).copy(), changes.in_class[i].reshape(shape).copy()
         for part in removed:
             form = [*(card if x in part else 1 for x, card in zip(group, shape, strict=False)), shape[-1]]
-            other += self.terms[part].other.reshape(form)
-            own += self.terms[part].own.reshape(form)
-        self.terms[group] = _Terms(other, own)
+            other_classes += self.terms[part].other_classes.reshape(form)
+            in_class += self.terms[part].in_class.reshape(form)
+        self.terms[group] = _Terms(other_classes, in_class)
 
     def _update(self, moves: Mapping[Move, int]) -> None:
         """Keep these moves only, and compute the changes by new ones."""
@@ -181,7 +181,7 @@ class BatchEvaluator:
     def _change(self, changes: Changes, i: int) -> Numbers:
         """Return the change of all rows by one move, relative to the classes of the rows.  # (row, class)"""
         place = changes.strides @ self.codes[changes.attributes[i]]
-        change = changes.other[i, place] - changes.own[i, place, self.labels][:, None]
+        change = changes.other_classes[i, place] - changes.in_class[i, place, self.labels][:, None]
         change[self.rows, self.labels] = 0.0
         return np.asarray(change)
 
@@ -189,8 +189,8 @@ class BatchEvaluator:
         """Compute and keep the terms of the current groups."""
         new = [group for group in groups if group not in self.terms]
         for positions, _, terms, shape in self._stacks(new):
-            for i, other, own in zip(positions.tolist(), terms.other, terms.own, strict=True):
-                self.terms[new[i]] = _Terms(other.reshape(*shape), own.reshape(*shape))
+            for i, other_classes, in_class in zip(positions.tolist(), terms.other_classes, terms.in_class, strict=True):
+                self.terms[new[i]] = _Terms(other_classes.reshape(*shape), in_class.reshape(*shape))
 
     def _stacks(self, groups: Sequence[Group]) -> Iterator[tuple[Integers, Bools, _Terms, tuple[int, ...]]]:
         """Yield the terms of groups of one shape, some at a time: positions, which cells occur, the terms, and the shape."""
@@ -233,38 +233,41 @@ class BatchEvaluator:
                 patterns.setdefault(tuple(tuple(group.index(x) for x in some) for some in move.removed), []).append(i)
             for pattern, rows in patterns.items():
                 some = [new[p][0] for p in positions[rows].tolist()]
-                other, own = terms.other[rows], terms.own[rows]
+                other_classes, in_class = terms.other_classes[rows], terms.in_class[rows]
                 for k, axes in enumerate(pattern):
                     form = (-1, *(shape[a] if a in axes else 1 for a in range(len(shape) - 1)), shape[-1])
                     removed = [self.terms[move.removed[k]] for move in some]
-                    other -= np.stack([part.other for part in removed]).reshape(form)
-                    own -= np.stack([part.own for part in removed]).reshape(form)
-                result.append(self._made(some, [move.new or () for move in some], other, own, occurs[rows]))
+                    other_classes -= np.stack([part.other_classes for part in removed]).reshape(form)
+                    in_class -= np.stack([part.in_class for part in removed]).reshape(form)
+                result.append(self._made(some, [move.new or () for move in some], other_classes, in_class, occurs[rows]))
         return result
 
     def _removals(self, moves: Sequence[Move]) -> _Moves:
         """Return the changes by removing groups of one shape."""
         groups = [move.removed[0] for move in moves]
-        other, own = (-np.stack([getattr(self.terms[group], kind) for group in groups]) for kind in ("other", "own"))
-        return self._made(moves, groups, other, own, np.ones(other.shape, bool))
+        other_classes, in_class = (-np.stack([getattr(self.terms[group], kind) for group in groups]) for kind in _Terms._fields)
+        return self._made(moves, groups, other_classes, in_class, np.ones(other_classes.shape, bool))
 
-    def _made(self, moves: Sequence[Move], groups: Sequence[Group], other: Numbers, own: Numbers, occurs: Bools) -> _Moves:
+    def _made(
+        self, moves: Sequence[Move], groups: Sequence[Group], other_classes: Numbers, in_class: Numbers, occurs: Bools
+    ) -> _Moves:
         """Return moves of one shape with their changes, for each row where there are more configurations than rows."""
-        shape, classes = other.shape[1:-1], other.shape[-1]
-        other, own = (part.reshape(len(moves), -1, classes) for part in (other, own))
+        shape, classes = other_classes.shape[1:-1], other_classes.shape[-1]
+        other_classes, in_class = (part.reshape(len(moves), -1, classes) for part in (other_classes, in_class))
         occurs = occurs.reshape(len(moves), -1, classes)
         largest = np.zeros(len(moves))
         for label in range(classes):
-            change = np.abs(other - own[:, :, [label]])
+            change = np.abs(other_classes - in_class[:, :, [label]])
             change[:, :, label] = 0.0
             largest = np.maximum(largest, np.where(occurs[:, :, [label]], change, 0.0).max(axis=(1, 2), initial=0.0))
         attributes, strides = np.array(groups, np.int64), np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
-        if other.shape[1] <= len(self.rows):
-            return _Moves(list(moves), Changes(attributes, strides, other, own), largest)
+        if other_classes.shape[1] <= len(self.rows):
+            return _Moves(list(moves), Changes(attributes, strides, other_classes, in_class), largest)
         place = np.einsum("kmr,k->mr", self.codes[attributes.T], strides)
         every = np.arange(len(moves))[:, None]
         itself = np.full((len(moves), 1), len(self.codes) - 1)
-        return _Moves(list(moves), Changes(itself, np.ones(1, np.int64), other[every, place], own[every, place]), largest)
+        changes = Changes(itself, np.ones(1, np.int64), other_classes[every, place], in_class[every, place])
+        return _Moves(list(moves), changes, largest)
 
 
 def _one_block(one: tuple[int, Integers], two: tuple[int, Integers]) -> tuple[int, Integers]:
@@ -275,15 +278,15 @@ def _one_block(one: tuple[int, Integers], two: tuple[int, Integers]) -> tuple[in
 def _terms(tables: NDArray[Any], alpha: float) -> _Terms:
     """Return the terms of groups of one shape from their counts, each attribute given those before it.  # (group, ..., class)"""
     n = tables.astype(np.float64)
-    other, own = np.zeros(n.shape), np.zeros(n.shape)
+    other_classes, in_class = np.zeros(n.shape), np.zeros(n.shape)
     last = n.ndim - 2
     for axis in range(1, last + 1):
         counted = n.sum(axis=tuple(range(axis + 1, last + 1)), keepdims=True)
         smoothed = counted + alpha
         sums = smoothed.sum(axis=axis, keepdims=True)
-        own += log((np.maximum(counted - 1, 0.0) + alpha) / (sums - (counted >= 1)))
-        other += log(smoothed / sums)
-    return _Terms(np.rint(other * STEPS) / STEPS, np.rint(own * STEPS) / STEPS)
+        in_class += log((np.maximum(counted - 1, 0.0) + alpha) / (sums - (counted >= 1)))
+        other_classes += log(smoothed / sums)
+    return _Terms(np.rint(other_classes * STEPS) / STEPS, np.rint(in_class * STEPS) / STEPS)
 
 
 def _by_shape(counts: Counts, moves: Sequence[Move]) -> list[list[Move]]:
