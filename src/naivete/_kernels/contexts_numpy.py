@@ -116,11 +116,11 @@ def _backed_off(
     cells = _entries(level.cells, cell_keys, (context[:, None] * values + value[:, None]) * classes + every)
     n, total, kinds = cells["weight"], of_class["weight"], of_class["code"].astype(np.float64)
     if labels is not None:
-        own = np.arange(len(labels)), labels
-        total[own] -= left_out
-        n[own] -= left_out
-        kinds[own] -= n[own] < NOTHING
-        n[own] = np.where(n[own] < NOTHING, 0.0, n[own])
+        true_class = np.arange(len(labels)), labels
+        total[true_class] -= left_out
+        n[true_class] -= left_out
+        kinds[true_class] -= n[true_class] < NOTHING
+        n[true_class] = np.where(n[true_class] < NOTHING, 0.0, n[true_class])
     estimate = (np.maximum(n - rule.delta, 0.0) + (rule.theta + rule.delta * kinds) * shorter) / (
         np.maximum(total, 0.0) + rule.theta
     )

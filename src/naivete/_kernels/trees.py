@@ -181,8 +181,8 @@ def _tree_posteriors_numpy(
         n = weights[at[active]]
         total = n.sum(axis=1) - weight[active]
         if left_out is not None:
-            own = np.arange(len(active)), left_out.labels[active].astype(np.int64)
-            n[own] = np.maximum(n[own] - weight[active], 0.0)
+            true_class = np.arange(len(active)), left_out.labels[active].astype(np.int64)
+            n[true_class] = np.maximum(n[true_class] - weight[active], 0.0)
         estimate = np.maximum((n + m * p[active]) / (np.maximum(total, 0.0) + m)[:, None], SMALLEST)
         p[active] = np.where((total > NOTHING)[:, None], estimate, p[active])
         if written < len(depths) and depths[written] == depth:

@@ -28,10 +28,10 @@ def complete_docstring(cls: type, base: type) -> None:
     if not cls.__doc__ or not base.__doc__:
         return
     sections, general = _sections(cls.__doc__), _described(base)
-    own = {title: _entries(sections.get(title, "")) for title in general}
-    wanted = {"Parameters": _parameters(cls), "Attributes": [*{**own["Attributes"], **general["Attributes"]}]}
+    specific = {title: _entries(sections.get(title, "")) for title in general}
+    wanted = {"Parameters": _parameters(cls), "Attributes": [*{**specific["Attributes"], **general["Attributes"]}]}
     for title, names in wanted.items():
-        entries = {**general[title], **own[title]}
+        entries = {**general[title], **specific[title]}
         sections[title] = "\n".join(dict.fromkeys(entries[name] for name in names if name in entries))
     order = ["", "Parameters", "Attributes", *(title for title in sections if title not in ("", *wanted))]
     texts = [f"{title}\n{'-' * len(title)}\n{sections[title]}" if title else sections[title] for title in order]

@@ -234,14 +234,14 @@ class ReasonsMixin:
         wanted = None if target_class is None else _class_position(classes, target_class, decided)
         state_costs = _state_costs(schema, values, fixed, costs)
         function = cheapest_tree_flip if is_plain_tree(model.network_) else cheapest_flip
-        found = function(model.network_, state_costs, decided, wanted)
+        result = function(model.network_, state_costs, decided, wanted)
         name, before = model.network_.name(CLASS), classes[decided]
-        if found is None:
+        if result is None:
             return Flip(name, before, None, {}, {}, inf)
-        changed = {x: state for x, state in found.states.items() if x in values and state != values[x]}
+        changed = {x: state for x, state in result.states.items() if x in values and state != values[x]}
         old, new = _named(schema, {x: values[x] for x in changed}), _named(schema, changed)
-        assumed = _named(schema, {x: state for x, state in found.states.items() if x not in values})
-        return Flip(name, before, classes[found.predicted], {n: (old[n], new[n]) for n in new}, assumed, float(found.cost))
+        assumed = _named(schema, {x: state for x, state in result.states.items() if x not in values})
+        return Flip(name, before, classes[result.predicted], {n: (old[n], new[n]) for n in new}, assumed, float(result.cost))
 
 
 def _whole_codes(model: NetworkClassifier, row: Any) -> dict[int, int]:
@@ -309,13 +309,13 @@ def _state_costs(schema: Sequence[Variable], values: Mapping[int, int], fixed: I
         chosen[feature_position(schema, name, "costs")] = cost
     result = {}
     for x, variable in enumerate(schema):
-        own = _feature_costs(variable, chosen[x])
+        costs_of_states = _feature_costs(variable, chosen[x])
         if x in values:
-            own = np.full(variable.card, inf) if x in unchanged else own
-            own[values[x]] = 0.0
+            costs_of_states = np.full(variable.card, inf) if x in unchanged else costs_of_states
+            costs_of_states[values[x]] = 0.0
         else:
-            own = np.where(np.arange(variable.card) < max(variable.known, 1), 0.0, inf)
-        result[x] = own
+            costs_of_states = np.where(np.arange(variable.card) < max(variable.known, 1), 0.0, inf)
+        result[x] = costs_of_states
     return result
 
 

@@ -104,7 +104,7 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
     ]
     groups = [_list(group, f"{where}.trees[{i}]") for i, group in enumerate(_list(fields["trees"], f"{where}.trees"))]
     trees = [[_tree(t, f"{where}.trees[{i}][{j}]", variables) for j, t in enumerate(group)] for i, group in enumerate(groups)]
-    own = _positions(fields["features"], f"{where}.features", features)
+    weighted = _positions(fields["features"], f"{where}.features", features)
     weights = _numbers(fields["class_weights"], f"{where}.class_weights", classes)
     if not ((weights >= 0).all() and weights.sum() > 0):
         raise FieldError(f"{where}.class_weights", "weights of at least 0 were expected, not all of them 0")
@@ -115,7 +115,7 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
         depth=depth,
         main=main,
         informative=informative,
-        features=own,
+        features=weighted,
         members=tuple(members),
         trees=tuple(map(tuple, trees)),
         linear=_linear(fields["linear"], f"{where}.linear", variables, informative),

@@ -308,8 +308,8 @@ def differences_from_text(path: str, args: Namespace, variables: Sequence[Variab
     if (args.format or format_of(path)) != "parquet":
         return {}
     declared = kinds_of(args.kinds)
-    found = {v.name: difference_from_text(v.states) for v in variables if isinstance(declared, str) or v.name not in declared}
-    return {name: reason for name, reason in found.items() if reason is not None}
+    differences = {v.name: difference_from_text(v.states) for v in variables if isinstance(declared, str) or v.name not in declared}
+    return {name: reason for name, reason in differences.items() if reason is not None}
 
 
 def labelled_cases(path: str, args: Namespace) -> LabelledTable:

@@ -157,9 +157,9 @@ class Encoder:
         """
         from naivete.encoding.unsuitable_columns import warn_unsuitable
 
-        found = self.unsuitable(counts)
-        warn_unsuitable(list(found.values()))
-        left_out = {name for name, column in found.items() if column.left_out}
+        unsuitable = self.unsuitable(counts)
+        warn_unsuitable(list(unsuitable.values()))
+        left_out = {name for name, column in unsuitable.items() if column.left_out}
         return tuple(
             [
                 Variable(column.name, left_out=True) if column.name in left_out else self._variable(column, counts.rows)
@@ -185,9 +185,9 @@ class Encoder:
         if self.keep is True or isinstance(self.kinds, str):
             return {}
         kept = {*(self.keep or ()), *(self.kinds or ())}
-        found = [unsuitable(column, self.max_integer_states) for column in counts.columns if column.name not in kept]
+        candidates = [unsuitable(column, self.max_integer_states) for column in counts.columns if column.name not in kept]
         with_missing = {column.name for column in counts.columns if self.missing == "state" and column.has_missing}
-        return {c.name: c for c in found if c is not None and (c.left_out or c.name not in with_missing)}
+        return {c.name: c for c in candidates if c is not None and (c.left_out or c.name not in with_missing)}
 
     def value_counts(
         self,

@@ -110,7 +110,7 @@ def warn_about_columns(models: Iterable[Any], cases: LabelledTable) -> None:
         encoder = model.checked_encoder() if isinstance(model, NetworkClassifier) else None
         if encoder is not None and encoder not in encoders:
             encoders.append(encoder)
-    found: dict[Any, Unsuitable] = {}
+    unsuitable: dict[Any, Unsuitable] = {}
     for encoder in encoders:
-        found |= encoder.unsuitable(encoder.value_counts(cases.features, np.zeros(len(cases), np.uint8), [0], None))
-    warn_unsuitable(list(found.values()))
+        unsuitable |= encoder.unsuitable(encoder.value_counts(cases.features, np.zeros(len(cases), np.uint8), [0], None))
+    warn_unsuitable(list(unsuitable.values()))

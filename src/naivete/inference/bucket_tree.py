@@ -297,7 +297,7 @@ def _choices(
 ) -> list[_Step]:
     """Return the choices of a state of the next variable that can still be accepted, the most promising last."""
     (v, _, rest), tree = step.pending, maxima.tree
-    own = _cell(tree.buckets[v].table[..., 0], rows, [states[m] for m in tree.buckets[v].separator])  # (pair, state)
+    in_bucket = _cell(tree.buckets[v].table[..., 0], rows, [states[m] for m in tree.buckets[v].separator])  # (pair, state)
     choices = []
     for state, cost in enumerate(maxima.costs[v].tolist()):
         if cost == FORBIDDEN or cost > step.budget:
@@ -306,7 +306,7 @@ def _choices(
         for child in tree.children[v]:
             cells = [state if m == v else states[m] for m in tree.buckets[child].separator]
             following = _pushed(budget, following, [(child, _cell(maxima.messages[child], rows, cells))])
-        sums = step.sums + own[:, state]
+        sums = step.sums + in_bucket[:, state]
         bounds = sums if following is None else sums + following[1][:, min(budget, following[1].shape[-1] - 1)]
         if accepted(bounds):
             choices.append((float(bounds.min()), -state, _Step(following, sums, budget, v, state)))

@@ -82,13 +82,13 @@ class SpectrumSum:
         rows = len(codes[0])
         base, parts = np.repeat(self.constant[:, None], rows, axis=1), np.zeros((len(codes), len(self.constant), rows))
         bins = self.spectrum.main.bins
-        own, others = np.stack(binned(codes, bins), axis=1), np.stack(binned(self.background, bins), axis=1)
+        in_rows, in_background = np.stack(binned(codes, bins), axis=1), np.stack(binned(self.background, bins), axis=1)
         absent = np.stack([missing(column) for column in codes], axis=1)  # (row, feature)
         for x, members in enumerate(self.families if rows else ()):
             kinds, which = np.unique(absent[:, members], axis=0, return_inverse=True)
             for kind, fixed in enumerate(kinds):
                 chosen = np.flatnonzero(which.reshape(-1) == kind)
-                mean, values = self._game(x, own[chosen][:, members], others[:, members], fixed)
+                mean, values = self._game(x, in_rows[chosen][:, members], in_background[:, members], fixed)
                 base[:, chosen] += mean
                 for j, member in enumerate(members):
                     parts[member][:, chosen] += values[j]
@@ -148,13 +148,13 @@ class SpectrumSum:
         logs, _ = context_logs(columns, same, families, model.depth, model.classes, model.main.rule, prior)
         return relative(np.einsum("rdc,d->cr", logs, weights * BITS)).T
 
-    def _game(self, x: int, own: Cells, others: Cells, fixed: Bools) -> tuple[Numbers, Numbers]:
+    def _game(self, x: int, in_rows: Cells, in_background: Cells, fixed: Bools) -> tuple[Numbers, Numbers]:
         """Return the base and the Shapley values of the members in the term of a feature, for rows with the same members missing.
 
         Parameters
         ----------
         x : the feature.
-        own, others : the bins of the members in the rows and in the background.  # (row, member)
+        in_rows, in_background : the bins of the members in the rows and in the background.  # (row, member)
         fixed : which members are missing in the rows; these are missing in every coalition.
 
         Returns
@@ -165,34 +165,34 @@ class SpectrumSum:
         players = np.flatnonzero(~fixed)
         coalitions = np.tile(fixed, (1 << len(players), 1))  # (coalition, member)
         coalitions[:, players] = (np.arange(len(coalitions))[:, None] >> np.arange(len(players))) & 1 == 1
-        base, values = np.empty((len(self.constant), len(own))), np.zeros((len(fixed), len(self.constant), len(own)))
-        step = max(1, CELLS // (len(coalitions) * len(others)))
-        for lo in range(0, len(own), step):
-            means = self._means(x, own[lo : lo + step], others, coalitions)
+        base, values = np.empty((len(self.constant), len(in_rows))), np.zeros((len(fixed), len(self.constant), len(in_rows)))
+        step = max(1, CELLS // (len(coalitions) * len(in_background)))
+        for lo in range(0, len(in_rows), step):
+            means = self._means(x, in_rows[lo : lo + step], in_background, coalitions)
             base[:, lo : lo + step] = means[0].T
             for j, member in enumerate(players):
                 values[member][:, lo : lo + step] = _joining(means, j, len(players)).T
         return base, values
 
-    def _means(self, x: int, own: Cells, others: Cells, coalitions: Bools) -> Numbers:
+    def _means(self, x: int, in_rows: Cells, in_background: Cells, coalitions: Bools) -> Numbers:
         """Return the mean term over the background where the members of each coalition have the values of the row.
 
         # (coalition, row, class - 1)
         """
         strides = np.cumprod([1, *self.spectrum.main.cards(x)[:-2]]).astype(np.uint64)
-        own_keys, other_keys = own * strides, others * strides
+        row_keys, background_keys = in_rows * strides, in_background * strides
         kinds: list[tuple[Integers, Numbers]] = []  # the kind of each row, and the share of each kind of background row
         keys = []
         for chosen in coalitions:
-            first, which = np.unique(own_keys[:, chosen].sum(axis=1), return_inverse=True)
-            rest, counts = np.unique(other_keys[:, ~chosen].sum(axis=1), return_counts=True)
+            first, which = np.unique(row_keys[:, chosen].sum(axis=1), return_inverse=True)
+            rest, counts = np.unique(background_keys[:, ~chosen].sum(axis=1), return_counts=True)
             kinds.append((which.reshape(-1), counts / counts.sum()))
             keys.append((first[:, None] + rest).reshape(-1))
         distinct, position = np.unique(np.concatenate(keys), return_inverse=True)
         cells = distinct[:, None] // strides % np.array(self.spectrum.main.cards(x)[:-1], np.uint64)
         terms = self._context(x, cells.astype(np.uint32))
         ends = np.cumsum([0, *map(len, keys)])
-        result = np.empty((len(coalitions), len(own), len(self.constant)))
+        result = np.empty((len(coalitions), len(in_rows), len(self.constant)))
         for i, (which, share) in enumerate(kinds):
             part = terms[position[ends[i] : ends[i + 1]]].reshape(int(which.max()) + 1, len(share), len(self.constant))
             result[i] = np.einsum("pbc,b->pc", part, share)[which]

@@ -120,21 +120,21 @@ def structure_terms(
     Returns
     -------
     depths : (row, class, depth).
-    own : (row, class, feature).
+    feature_terms : (row, class, feature).
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
     prior = log_prior(spectrum, rows, left_out)
     families = FamilyRecords(structure.families, float(spectrum.class_weights.sum()))
     depths = np.empty((rows, spectrum.classes, spectrum.depth + 1))
-    own = np.empty((rows, spectrum.classes, len(features)))
+    feature_terms = np.empty((rows, spectrum.classes, len(features)))
     for part in row_blocks(rows, spectrum.classes * (spectrum.depth + 1 + len(codes) * bool(features))):
         without = None if left_out is None else LeftOut(left_out.labels[part], left_out.weight[part])
         setting = structure.bins, families, spectrum.depth, spectrum.classes, structure.rule, prior[part], without
         logs, terms = context_logs([column[part] for column in codes], *setting, terms=bool(features))
         depths[part] = np.moveaxis(logs, 1, 2)
         if features:
-            own[part] = np.moveaxis(terms[:, list(features)], 1, 2)
-    return depths, own
+            feature_terms[part] = np.moveaxis(terms[:, list(features)], 1, 2)
+    return depths, feature_terms
 
 
 def row_blocks(rows: int, numbers: int) -> Iterator[slice]:

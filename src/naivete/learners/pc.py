@@ -76,14 +76,14 @@ def pc(
     checked_limit(max_parents)
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     features = informative_features(counts)
-    found = copies(counts, features)
-    warn_about_copies(counts, found, "PC gives a copy no other parent than that feature, and no influence on the class")
-    tested = [CLASS, *(x for x in features if x not in found)]
+    copied = copies(counts, features)
+    warn_about_copies(counts, copied, "PC gives a copy no other parent than that feature, and no influence on the class")
+    tested = [CLASS, *(x for x in features if x not in copied)]
     at_once = edges_at_once(counts, len(tested), "PC")
     graph = pc_graph(tested, independent, max_order=max_order, enough=enough_cases(counts), at_once=at_once)
     parents: dict[int, tuple[int, ...]] = {**dict.fromkeys(counts.features, ()), **extended(graph)}
     parents = limited(counts, parents, ParentLimit(counts, max_parents))
-    parents |= {copy: (first,) for copy, first in found.items()}
+    parents |= {copy: (first,) for copy, first in copied.items()}
     return estimate(counts, {v: class_last(family) for v, family in sorted(parents.items())}, smoothing, prior=prior)
 
 

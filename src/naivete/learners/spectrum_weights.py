@@ -111,10 +111,10 @@ def weighted_spectrum(
     if _cuts_depend_on_the_sample(result, columns, sample):
         _hold_out_cuts(terms, result, sample, folds)
     write_scores(terms, scores.scores)
-    number, own = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
+    number, feature_terms = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
     penalties = np.full(number, PENALTY)
     penalties[slices.features] = FEATURE_PENALTY
-    fits = _temperatures(terms, labels, weight, [j for j in range(number) if j not in own])
+    fits = _temperatures(terms, labels, weight, [j for j in range(number) if j not in feature_terms])
     best, factor = _best_term(fits, list(fits))
     start = np.zeros(number)
     start[best] = factor
@@ -166,8 +166,8 @@ def _hold_out_cuts(terms: Numbers, result: Spectrum, sample: Sample, folds: Fold
         cases = folds.case[rows]
         left_out = LeftOut(sample.labels[cases], sample.left_out[cases])
         codes = tuple(column[cases] for column in sample.codes)
-        depths, own = structure_terms(result, structure, codes, left_out, result.features)
-        terms[rows, :, result.slices.main], terms[rows, :, result.slices.features] = depths, own
+        depths, feature_terms = structure_terms(result, structure, codes, left_out, result.features)
+        terms[rows, :, result.slices.main], terms[rows, :, result.slices.features] = depths, feature_terms
 
 
 def _sample_counts(result: Spectrum, sample: Sample, weight: Numbers) -> Counts:

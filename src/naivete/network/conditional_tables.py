@@ -82,9 +82,9 @@ class SparseCpt:
         else:
             result = self.default[states]
         present = np.flatnonzero(positions >= 0)
-        found, some = positions[present], states[present]
+        at, some = positions[present], states[present]
         rows = self.rows
-        result[present] = rows.probability(found, some, result[present]) if isinstance(rows, CompressedRows) else rows[found, some]
+        result[present] = rows.probability(at, some, result[present]) if isinstance(rows, CompressedRows) else rows[at, some]
         return result
 
     @property

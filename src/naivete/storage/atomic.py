@@ -113,16 +113,16 @@ def _resolved(path: Path) -> Path:
 def _mode(target: Path, overwrite: bool) -> int | None:
     """The permissions of the file to be replaced, None if there is none; an error if it must not be replaced."""
     try:
-        found = target.stat().st_mode
+        mode = target.stat().st_mode
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(found):
-        raise OSError(errno.EISDIR if stat.S_ISDIR(found) else errno.EINVAL, "not a regular file")
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, "not a regular file")
     if not overwrite:
         raise FileExistsError(errno.EEXIST, "overwriting was not allowed")
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only")
-    return stat.S_IMODE(found)
+    return stat.S_IMODE(mode)
 
 
 def _save(target: Path, pieces: Iterable[bytes], mode: int | None, overwrite: bool) -> None:

@@ -152,8 +152,8 @@ class _Graph:
         states = [exact_number(float(s) if isinstance(s, bool) else s, "ONNX") for s in column.states if not isinstance(s, str)]
         equal = self.node("Cast", self.node("Equal", name, self.constant([[*states, np.nan]])), to=self.onnx.TensorProto.INT64)
         position = self.total(self.node("Mul", equal, self.constant([[*range(1, len(states) + 2)]], np.int64)), 1)
-        found = self.node("Greater", position, self.constant(0, np.int64))
-        return self.where(found, self.node("Sub", position, self.constant(1, np.int64)), unseen, np.int64)
+        known = self.node("Greater", position, self.constant(0, np.int64))
+        return self.where(known, self.node("Sub", position, self.constant(1, np.int64)), unseen, np.int64)
 
     def _is_text(self, column: Input) -> bool:
         return column.kind == "states" and all(isinstance(state, str) for state in column.states)

@@ -206,8 +206,8 @@ def _named(draft: Draft, notes: Mapping[str, Note], target: Name) -> str:
         lambda name: str(true[name]) == target,
     )
     for test in tests:
-        if (found := next(filter(test, true), None)) is not None:
-            return found
+        if (matched := next(filter(test, true), None)) is not None:
+            return matched
     close = close_matches(str(target)[:200], (str(name)[:200] for name in true.values()))
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"the first are {quoted(list(true)[:5])}"
     raise ParameterError(f"{draft.where}: target: there is no variable {quoted(target)}; {hint}")
