@@ -275,6 +275,47 @@ def test_rows_of_fractional_weights_are_left_out_as_a_whole() -> None:
     assert left_out([0.5, 0.25, 0.25, 0]) == [0.5, 0, 0.25]
 
 
+@pytest.mark.parametrize("size", [100, 30])
+@pytest.mark.parametrize("as_weights", [True, False])
+def test_cases_that_were_repeated_on_purpose_are_left_out_as_a_whole(size: int, as_weights: bool) -> None:
+    rng = np.random.default_rng(0)
+    features = [rng.integers(0, 4, 60).tolist() for _ in range(10)]
+    labels = [0] * 30 + [1] * 30
+    times = [1] * 30 + [3] * 30  # the second class is oversampled
+
+    def left_out(features: list[list[int]], times: list[int]) -> dict[int, set[float]]:
+        """The weights that are left out of the cases of each class."""
+        columns = [np.array(column) for column in (*features, labels)]
+        columns = columns if as_weights else [column.repeat(times) for column in columns]
+        weight = [float(w) for w in times] if as_weights else None
+        cards = [int(column.max()) + 1 for column in columns]
+        sample = sampled(cases_of(cards, [c.tolist() for c in columns], weight).fold, [*range(len(features)), -1], size, 0)
+        return {c: set(sample.left_out[sample.labels == c].tolist()) for c in (0, 1)}
+
+    assert left_out(features, times) == {0: {1.0}, 1: {3.0}}
+    assert left_out(features, [2] * 60) == {0: {2.0}, 1: {2.0}}
+    assert left_out(features, [1] * 60) == {0: {1.0}, 1: {1.0}}
+    few = [[i % 30 // 6 for i in range(60)], [i % 6 for i in range(60)]]  # only 30 cases are possible: chance repeats them
+    assert left_out(few, times) == {0: {1.0}, 1: {1.0}}
+    both = [column[:30] * 2 for column in features]  # every case occurs with both classes: repetitions say how often
+    assert left_out(both, times) == {0: {1.0}, 1: {1.0}}
+
+
+@pytest.mark.parametrize("members", [1, 4])
+def test_weights_of_classes_do_no_harm_where_they_are_whole_numbers(members: int) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = rng.normal(size=(600, 6)) + 0.7 * y[:, None]
+    train, test = slice(0, 300), slice(300, 600)
+
+    def loss(weight: dict[int, float] | None) -> float:
+        model = Spectrum(members=members, trees=8, boosting=16, class_weight=weight).fit(X[train], y[train])
+        return float(-np.log(model.predict_proba(X[test])[np.arange(300), y[test]]).mean())
+
+    assert loss({0: 2, 1: 2}) < loss(None) + 0.05
+    assert loss({0: 1, 1: 3}) < loss({0: 1, 1: 3.001}) + 0.02
+
+
 @pytest.mark.parametrize("members", [1, 4])
 def test_weights_that_are_nearly_equal_change_little(members: int) -> None:
     X, y = load_iris(return_X_y=True)

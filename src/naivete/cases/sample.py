@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from naivete._kernels.codes import Numbers
 from naivete._kernels.exact_sums import LimbSums, limbs, sums_as_numbers
 from naivete.cases.base import Block
 from naivete.cases.views import row_hashes
+from naivete.variables import CLASS
 
 __all__ = ["Sample", "sample_parts", "sampled"]
 
@@ -27,6 +29,7 @@ class Sample(NamedTuple):
     weight : its weight.
     left_out : the weight that is left out when the case is predicted. If all weights of the table are whole numbers, a row stands
         for as many cases, of which one is left out; otherwise weights say how important rows are, and the largest is left out.
+        Of cases that were repeated on purpose (`repeated_on_purpose`) the whole weight is left out.
     """
 
     codes: tuple[NDArray[Any], ...]
@@ -42,6 +45,14 @@ class Sample(NamedTuple):
 
 ROWS = 1 << 16
 """The number of rows that are hashed at a time."""
+CASES = 10
+"""A class with fewer different cases is never taken as repeated on purpose."""
+REPEATS = 2.0
+"""Half of the cases of a class have to occur so often, if they were repeated on purpose."""
+CONTRADICTIONS = 0.05
+"""The largest share of the cases of a class that also occur with another class, if they were repeated on purpose."""
+POSSIBLE = 100.0
+"""How many times as many different cases have to be possible as there are, if they were repeated on purpose."""
 Part = tuple[NDArray[np.uint64], list[NDArray[Any]], LimbSums, Numbers, bool]
 """The hashes of the distinct cases of some rows with the smallest hashes, increasing; their codes, the class last; their weights;
 the largest weight of a row of each; and whether all weights, also of rows that are not in the sample, are whole numbers. Plain
@@ -104,7 +115,40 @@ def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
     _, (*codes, labels), sums, largest, whole = part
     weight = sums_as_numbers(sums).astype(np.float64)
     left_out = np.minimum(np.minimum(largest, 1.0) if whole else largest, weight)
-    return Sample(tuple(codes), labels.astype(np.uint32), weight, left_out)
+    sample = Sample(tuple(codes), labels.astype(np.uint32), weight, left_out)
+    share = float(part[0][-1]) / 2**64 if len(weight) == size else 1.0
+    return sample._replace(left_out=np.where(repeated_on_purpose(sample, columns, share), weight, left_out))
+
+
+def repeated_on_purpose(sample: Sample, columns: Sequence[int], share: float) -> NDArray[np.bool_]:
+    """Return which cases were repeated on purpose: oversampled, or with weights that say how important they are.
+
+    Such repetitions tell nothing about new cases: what remains of a case of which only one repetition is left out predicts it
+    almost perfectly. They are recognized by class, so that the answer is the same for rows that occur several times and for
+    their weights: most cases of the class occur several times, hardly any of them occurs with another class too, and many more
+    cases would be possible than there are, so that chance does not explain the repetitions.
+
+    Parameters
+    ----------
+    sample : the cases.
+    columns : the columns that count, the class among them.
+    share : the share of all different cases that is in the sample.
+    """
+    result = np.zeros(len(sample.labels), bool)
+    repeats = sample.weight / np.maximum(sample.left_out, 1e-300)
+    classes = [sample.labels == label for label in np.unique(sample.labels)]
+    often = [cases for cases in classes if cases.sum() >= CASES and np.median(repeats[cases]) >= REPEATS]
+    features = [sample.codes[v] for v in columns if v != CLASS] if often else []
+    if not features:
+        return result
+    possible = sum(log(len(np.unique(column))) for column in features)
+    if possible < log(POSSIBLE * len(repeats) / share):
+        return result
+    _, which = np.unique(row_hashes(features, 0), return_inverse=True)
+    contradicted = np.bincount(which)[which] > 1  # equal features with different classes
+    for cases in often:
+        result |= cases & (contradicted[cases].mean() <= CONTRADICTIONS * share)
+    return result
 
 
 def _of_block(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:

@@ -51,8 +51,8 @@ class Spectrum(NetworkClassifier):
     Structures and random trees come from the counts of all rows; boosted trees from a sample of at most `sample` cases, weights
     and the logistic regression from at most 5,000 of these. If all weights are whole numbers, a row of weight w counts as w equal
     rows. Otherwise weights say how important rows are, and their mean should be near 1: divide them by it, or the probabilities are
-    too sure, or not sure enough. It learns from files and clusters in five passes over the rows, six if a nominal feature has more
-    than 20 states.
+    too sure, or not sure enough. Rows that were repeated on purpose, such as those of an oversampled class, are recognized. It
+    learns from files and clusters in five passes over the rows, six if a nominal feature has more than 20 states.
 
     Parameters
     ----------
