@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.utils.class_weight import compute_sample_weight
 
-from naivete import KDB, DataError, NaiveBayes, ParameterError, Recursive, load, model_hash, save
+from naivete import KDB, SKDB, DataError, NaiveBayes, ParameterError, Recursive, load, model_hash, save
 from naivete.classifiers.registry import REGISTRY, shares_counts
 from naivete.classifiers.specification import classifier_of, spec_of
 
@@ -148,3 +149,14 @@ def test_specifications(cases):
     for text in ("nb:prior=ill:x/well:1", "nb:class_weight=ill:x", "nb:prior=even"):
         with pytest.raises(ParameterError, match="write"):
             classifier_of(text)
+
+
+@pytest.mark.parametrize("classifier", [KDB(k="auto", theta=-np.inf), SKDB()])
+def test_whole_rows_are_left_out_while_parameters_are_chosen(classifier):
+    """Whether weights of classes are whole numbers does not matter: they say how important rows are."""
+    rng = np.random.default_rng(0)
+    y, X = rng.integers(0, 2, 400), rng.integers(0, 4, (400, 8)).astype(str)
+    X[:, 0] = np.where(rng.random(400) < 0.7, y, X[:, 0].astype(int) % 2)
+    whole, fractional = (clone(classifier).set_params(class_weight=w).fit(X, y) for w in ({0: 10, 1: 30}, {0: 10.5, 1: 31.5}))
+    assert whole.network_.parents == fractional.network_.parents
+    assert max(map(len, whole.network_.parents.values())) <= 2

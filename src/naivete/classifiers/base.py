@@ -297,6 +297,7 @@ class NetworkClassifier(
         """
         from naivete.counts.information import arc_information
 
+        counts.class_weighted = self.class_weight is not None
         try:
             if structure is None:
                 self._announce_cost(counts)

@@ -90,6 +90,8 @@ class Counts(ContinuousSums):
         self._kept: dict[Family, CountTable] = {}
         self._margin_tables: dict[Family, NDArray[Any]] | None = None
         self.subsets: dict[tuple[int, ...], Counts] = {}
+        self.class_weighted = False
+        """Whether the weights of the rows contain weights of classes: these do not say how many equal rows a row stands for."""
 
     def over(self, cases: Cases, known: KnownTables | None = None) -> Counts:
         """Return the counts of other cases made from the same rows, with the same budget; their passes are added to these.
@@ -109,7 +111,23 @@ class Counts(ContinuousSums):
         counts = Counts(cases, budget=self.budget, known=known)
         counts._passes = self._passes
         counts.effort = self.effort
+        counts.class_weighted = self.class_weighted
         return counts
+
+    def copies(self, classes: NDArray[Any]) -> bool:
+        """Return whether a row of weight two stands for two equal cases, of which leave-one-out leaves out one.
+
+        Parameters
+        ----------
+        classes : ndarray
+            The table of the class: of whole numbers if all weights are.
+
+        Returns
+        -------
+        bool
+            Whether all weights are whole numbers, and no weights of classes.
+        """
+        return classes.dtype.kind == "i" and not self.class_weighted
 
     def only(self, features: Sequence[int]) -> Counts:
         """Return the counts of some features and the class alone; the features are numbered from 0.

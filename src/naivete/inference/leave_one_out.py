@@ -155,7 +155,7 @@ class _Candidates:
         wanted = {(x, q): family(x, *self.parents[x][:q], CLASS) for x in counts.features for q in self.used[x]}
         tables = counts.tables([*wanted.values(), (CLASS,)])
         classes = tables[CLASS,].full()
-        self.classes, self.copies = classes.astype(np.float64), classes.dtype.kind == "i"  # all weights are whole numbers
+        self.classes, self.copies = classes.astype(np.float64), counts.copies(classes)
         self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         cards = counts.cards([*counts.features, CLASS])
         self.terms = {

@@ -270,7 +270,7 @@ class _LeaveOneOut:
         families = {key: family(key[0], *key[1], CLASS) for key in sorted(wanted)}
         tables = counts.tables([*families.values(), (CLASS,)])
         classes = np.asarray(tables[CLASS,])
-        self.classes, self.copies = classes.astype(np.float64), classes.dtype.kind == "i"  # all weights are whole numbers
+        self.classes, self.copies = classes.astype(np.float64), counts.copies(classes)
         self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         smooth, cards = smoothing_of(smoothing), counts.cards([*counts.features, CLASS])
         self.terms = {

@@ -60,7 +60,7 @@ class MoveEvaluator:
     def __init__(self, counts: Counts, smoothing: object, prior: Sequence[float] | None) -> None:
         self.counts, self.smoothing = counts, smoothing_of(smoothing)
         classes = counts.margins()[CLASS,]
-        self.classes, self.copies = classes.astype(np.float64), classes.dtype.kind == "i"
+        self.classes, self.copies = classes.astype(np.float64), counts.copies(classes)
         self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         self.kept: list[_Piece] | None = [] if self._keeps() else None
         self.terms: dict[Group, GroupTerms] = {}
