@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.contexts import LeftOut
 from naivete._kernels.dispatch import loaded
-from naivete._kernels.trees import Growth, grow_tree, tree_leaves, tree_posteriors
+from naivete._kernels.trees import Growth, ends_of_rows, grow_tree, tree_leaves, tree_posteriors
 
 TIERS = ["numpy", *(["c"] if loaded() is not None else [])]
 
@@ -80,12 +80,13 @@ def test_posteriors_of_a_left_out_row_are_those_of_the_other_rows(tier: Any, t: 
         trees = [(nodes, weights_of(t, nodes, t["weight"])) for nodes in (grown(t, seed) for seed in range(3))]
         left_out = LeftOut(t["labels"], np.ones(rows))
         used = np.random.default_rng(0).random((3, rows)) < 0.4
-        logs, mean = tree_posteriors(codes, t["states"], trees, 0.5, depths, left_out, used)
+        has_branches = [False] * len(codes)  # missing values are learned like others
+        logs, mean = tree_posteriors(codes, t["states"], has_branches, trees, 0.5, depths, left_out, used)
         for row in range(min(rows, 4) if rows > 1 else 0):
             weight, single = t["weight"] - (np.arange(rows) == row), [c[[row]] for c in codes]
             chosen = [tree for tree, one in zip(trees, used[:, row], strict=True) if one] or trees
             again = [(nodes, weights_of(t, nodes, weight)) for nodes, _ in chosen]
-            each = [tree_posteriors(single, t["states"], [tree], 0.5, depths) for tree in again]
+            each = [tree_posteriors(single, t["states"], has_branches, [tree], 0.5, depths) for tree in again]
             np.testing.assert_allclose(logs[row], np.mean([one[0][0] for one in each], axis=0), rtol=1e-10, atol=1e-12)
             np.testing.assert_allclose(mean[row], np.mean([one[1][0] for one in each], axis=0), rtol=1e-10)
             np.testing.assert_allclose(np.exp(each[0][0][0]).sum(axis=1), 1.0, rtol=1e-12)
@@ -96,3 +97,42 @@ def test_a_node_is_split_only_if_that_predicts_left_out_cases_better(t: dict[str
     t["growth"].always = False
     t["labels"] = np.zeros_like(t["labels"])
     assert grown(t).tolist() == [[-1, -1, 0]]
+
+
+@given(t=tables(), seed=st.integers(0, 1000))
+def test_a_row_ends_where_a_complete_column_is_missing(t: dict[str, Any], seed: int) -> None:
+    """Its posterior is that of a tree in which this node is a leaf; without such values nothing changes, and both tiers agree."""
+    states, rng = t["states"], np.random.default_rng(seed)
+    complete = (rng.random(len(states)) < 0.6).tolist()
+    trained = np.stack([np.minimum(c, s - 1) if one else c for c, s, one in zip(t["codes"], states, complete, strict=True)])
+    nodes = grown({**t, "codes": trained}, seed)
+    tree, depths = (nodes, weights_of({**t, "codes": trained}, nodes, t["weight"])), [0, 1, 3, 99]
+    codes = list(t["codes"])
+    ends = ends_of_rows(codes, states, complete, nodes)
+    results = []
+    for tier in TIERS:
+        with _kernels.use(tier):  # type: ignore[arg-type]
+            results.append(tree_posteriors(codes, states, complete, [tree], 0.5, depths))
+            known = tree_posteriors(list(trained), states, complete, [tree], 0.5, depths)
+            before = tree_posteriors(list(trained), states, [False] * len(states), [tree], 0.5, depths)
+            assert all(np.array_equal(one, two) for one, two in zip(known, before, strict=True))
+            for row in range(min(len(ends), 3)):
+                stopped = nodes.copy()
+                stopped[ends[row]] = -1, -1, 0
+                single = [c[[row]] for c in codes]
+                for one, two in zip(
+                    tree_posteriors(single, states, [False] * len(states), [(stopped, tree[1])], 0.5, depths),
+                    results[-1],
+                    strict=True,
+                ):
+                    assert np.array_equal(one[0], two[row])
+    for one, two in zip(results[0], results[-1], strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-14)
+
+
+def test_a_row_ends_at_the_root_of_a_tree_if_its_column_is_missing() -> None:
+    nodes, weights = np.array([[0, 0, 1], [-1, -1, 0], [-1, -1, 0]]), np.array([[4.0, 4.0], [4.0, 0.0], [0.0, 4.0]])
+    codes = [np.array([0, 255], np.uint8)]
+    assert ends_of_rows(codes, [2], [True], nodes).tolist() == [1, 0]
+    assert ends_of_rows(codes, [2], [False], nodes).tolist() == [1, 2]
+    assert tree_posteriors(codes, [2], [True], [(nodes, weights)], 1.0, [99])[1].tolist() == [[0.9, 0.1], [0.5, 0.5]]

@@ -335,7 +335,13 @@ def test_columns_are_matched_by_name(classifier: NetworkClassifier) -> None:
     without = fitted.predict_proba(frame.assign(b=np.nan))
     with pytest.warns(MissingColumnWarning, match="missing: 'b'") as issued:
         assert identical(fitted.predict_proba(frame.drop(columns="b")), without)
-    assert fitted.missing_is_a_value == ("counts a missing value as a value of its own" in str(issued[0].message))
+    assert "a value of its own" not in str(issued[0].message), "no value was missing in training"
+    learned = clone(classifier).fit(frame.assign(b=frame["b"].where(np.arange(len(frame)) % 3 > 0)), y)
+    assert learned.missing_as_value_ == (("b",) if learned.missing_is_a_value else ())
+    with pytest.warns(MissingColumnWarning, match="missing: 'b'") as issued:
+        learned.predict(frame.drop(columns="b"))
+    own = "which is a value of its own, learned in training, in 'b';"
+    assert learned.missing_is_a_value == (own in str(issued[0].message))
     with pytest.warns(MissingColumnWarning, match=r"is 'bb' the renamed 'b'\?"):
         assert identical(fitted.predict_proba(frame.rename(columns={"b": "bb"})), without)
     with pytest.warns(UserWarning, match="fitted with feature names"):

@@ -56,7 +56,7 @@ def test_every_classifier_has_a_card(entry: Any, tmp_path: Path) -> None:
         "\n", ""
     )
     assert naivete.model_hash(model) in card
-    assert model.missing_is_a_value == ("A missing value is a value of its own" in section(card, "Limits"))
+    assert model.missing_is_a_value == ("what depends on it is left out of the prediction" in section(card, "Limits"))
     assert f"{np.mean(model.predict(frame) == labels):.4f}" in section(card, "Evaluation")
     probabilities = [
         float(cells(line)[1]) for line in section(card, "Classes").splitlines() if line.startswith(("| ill", "| well"))
@@ -120,6 +120,18 @@ def test_policies_columns_and_parameters_are_stated() -> None:
     assert "Columns left out, because they carry no information for new rows: id." in limits
     assert "In town missing is a state of its own." in limits
     assert "prior" not in section(model_card(naivete.NaiveBayes().fit(frame[["town"]], labels)), "Limits")
+
+
+def test_the_card_says_where_a_missing_value_is_a_value_of_its_own() -> None:
+    frame, labels = patients()
+    frame["age"] = frame["age"].where(np.arange(len(frame)) % 4 > 0)
+    frame["town"] = "north"
+    frame.loc[::2, "town"] = "south"
+    card = model_card(naivete.Spectrum(members=1).fit(frame, labels))
+    rows = {cells(line)[0]: cells(line)[1:] for line in section(card, "Columns").splitlines() if line.startswith("| ")}
+    assert rows["age"][2] == "a state of its own"
+    assert rows["town"][2] == "unknown"
+    assert "A missing value is a value of its own in age: it counts" in section(card, "Limits")
 
 
 def test_densities_calibration_and_priors() -> None:

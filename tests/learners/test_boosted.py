@@ -54,7 +54,7 @@ def test_the_trees_of_all_stages_are_one_sequence(labels: str) -> None:
         inner = nodes[start : start + size, 0] >= 0
         assert (nodes[start : start + size][inner, 2] + 1 < size).all()
     first = np.repeat(result.base[None], len(sample.labels), axis=0)
-    scores = boosted_scores(sample.codes, [STATES] * 3 + [2], result.trees, first)
+    scores = boosted_scores(sample.codes, [STATES] * 3 + [2], [False] * 4, result.trees, first)
     if labels == "rule":
         assert (scores.argmax(axis=1) == sample.labels).all()
 

@@ -33,6 +33,7 @@ from naivete.learners import spectrum_structures, spectrum_weights
 from naivete.learners.spectrum import SpectrumSettings, spectrum
 from naivete.learners.spectrum_structures import bin_information, columns_of, family_request, main_plan
 from naivete.learners.weighting import mixture_shares, temperature
+from naivete.network.spectrum import DEPTHS_OF_TREES
 from naivete.storage.packed import packed
 from naivete.variables import Variable
 from tests.oracles import cases_of, chunked
@@ -185,6 +186,72 @@ def test_a_saved_spectrum_predicts_the_same() -> None:
         assert "families" not in vars(copied.spectrum_.main)
         assert np.array_equal(copied.predict_proba(X), fitted.predict_proba(X))
     assert model_hash(loaded) == model_hash(fitted)
+
+
+def exclusive_or(rows: int) -> tuple[list[dict[str, Any]], list[bool]]:
+    """Rows whose class depends on a text and a number together, with two columns that carry no information."""
+    rng = np.random.default_rng(0)
+    a, b, c, d = rng.choice(list("xyz"), rows).tolist(), rng.normal(size=rows), rng.random(rows), rng.integers(0, 5, rows)
+    X = [{"a": a[i], "b": b[i], "c": c[i], "d": str(d[i])} for i in range(rows)]
+    return X, [(row["b"] > 0) != (row["a"] == "x") for row in X]
+
+
+@pytest.mark.parametrize("how", ["column", "value", "unseen"])
+@pytest.mark.parametrize("absent", ["a", "b"])
+@pytest.mark.filterwarnings("ignore::naivete.MissingColumnWarning", "ignore::naivete.UnseenValueWarning")
+def test_a_value_that_was_never_missing_in_training_is_not_known_if_it_is_missing(how: str, absent: str) -> None:
+    """Trees do not take it for any of the values that they know: without it the classes are about as likely as they are frequent."""
+    X, y = exclusive_or(2000)
+    model = Spectrum().fit(X[:1000], y[:1000])
+    rest = X[1000:]
+    if how == "column":
+        rest = [{name: row[name] for name in row if name != absent} for row in rest]
+    else:
+        rest = [{**row, absent: "unknown" if how == "unseen" and absent == "a" else None} for row in rest]
+
+    def loss(rows: list[dict[str, Any]]) -> float:
+        return float(-np.log(model.predict_proba(rows)[np.arange(1000), np.array(y[1000:], int)]).mean())
+
+    assert loss(X[1000:]) < 0.02
+    assert loss(rest) <= 1.1 * np.log(2)
+    assert np.array_equal(model.predict_proba(rest[:1]), model.predict_proba(rest)[:1])
+    assert list(model.row_predictor()(rest[0]).values()) == model.predict_proba(rest)[0].tolist()
+    loaded = classifier_of(model_from_bytes(model_bytes(model_of(model))), "file")
+    assert np.array_equal(loaded.predict_proba(rest), model.predict_proba(rest))
+
+
+def test_a_feature_without_missing_values_in_training_is_complete() -> None:
+    model = spectrum(Counts(cases(0)), SMALL)
+    assert model.complete == (True, True, False, True)
+    assert "complete" not in vars(pickle.loads(pickle.dumps(model)))
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=10, deadline=None)
+def test_a_missing_value_matters_only_to_trees_that_split_by_its_feature(seed: int) -> None:
+    """Missing values that were in training take the branch that was learned for them."""
+    data = cases(seed)
+    model = spectrum(Counts(data), SMALL)
+    *codes, _ = data.block.codes
+    terms = spectrum_terms(model, codes)
+    first = model.slices.trees.start
+    for x in range(4):
+        absent = [np.full(len(c), 255, np.uint8) if v == x else c for v, c in enumerate(codes)]
+        changed = spectrum_terms(model, absent)
+        learned = spectrum_terms(replace_complete(model, (False,) * 4), absent)
+        assert model.complete[x] or np.array_equal(changed, learned)
+        for group in model.trees:
+            depths = slice(first, first := first + len(DEPTHS_OF_TREES) + 1)
+            if not any((tree.nodes[:, 0] == x).any() for tree in group):
+                assert np.array_equal(changed[:, :, depths], terms[:, :, depths])
+        first = model.slices.trees.start
+
+
+def replace_complete(model: Any, complete: tuple[bool, ...]) -> Any:
+    """The same model, for other complete features."""
+    result = replace(model)
+    vars(result)["complete"] = complete
+    return result
 
 
 def broken(fields: dict[str, Any], change: str) -> None:

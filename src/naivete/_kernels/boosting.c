@@ -2,7 +2,13 @@
    Guestrin 2016). Nodes have the format of trees.c, with two branches. The NumPy version of every function is in boosting.py.
 
    Slopes and curvatures of the rows are whole multiples of a unit, so that their sums are exact: they do not depend on an order, and
-   those of a branch are those of its parent minus those of the other branch. */
+   those of a branch are those of its parent minus those of the other branch.
+
+   A row ends at an inner node if its value of the column is missing and the column is complete, as in trees.c. The value of that
+   node is a Newton step with the curvature of the mean probability p of the class in its cases: -rate G / (W p (1 - p) + penalty),
+   where G is the sum of slopes and W the weight. The steps of the leaves below change the sum of the probabilities of the cases by
+   -rate G; so the values of the node, summed over the trees, are the change of the log odds of p. The mean change of the log odds of
+   the cases, in which the value is known, would be too sure. */
 
 #include <math.h>
 #include <stdint.h>
@@ -25,6 +31,7 @@ typedef struct {
     const uint8_t *nominal;
     int64_t rows;
     double penalty, least, unit; /* of squared values; the least curvature in a branch; of slopes and curvatures */
+    const pair *cases;           /* the weight of each row in units, and the same in the class of the tree, 0 in others, as a pair */
     const int32_t *candidates;   /* the columns by which a tree may split */
     int64_t many;
     int64_t *starts;        /* the first sum of each candidate, and the number of all sums */
@@ -147,6 +154,15 @@ static int64_t divide(const table *t, const split *best, int32_t *rows, int64_t 
     return first;
 }
 
+/* The value of an inner node with these rows and this sum. */
+static double inner_value(const table *t, const int32_t *rows, int64_t n, pair sum, double rate) {
+    pair weights = 0;
+    for (int64_t i = 0; i < n; i++) weights += t->cases[rows[i]];
+    const double G = t->unit * slope_of(sum), H = t->unit * curvature_of(sum);
+    const double W = t->unit * slope_of(weights), p = t->unit * curvature_of(weights) + G, curvature = p * (W - p) / W;
+    return -rate * G / ((curvature > H ? curvature : H) + t->penalty);
+}
+
 /* Grows one tree on the rows in `order` and adds its values to `scores` (row, class) in one class. Writes the nodes and their values;
    returns their number. */
 static int64_t grow(const table *t, int32_t *order, int32_t *other, int64_t depth, double rate, const pair *derivatives, double *scores,
@@ -181,13 +197,13 @@ static int64_t grow(const table *t, int32_t *order, int32_t *other, int64_t dept
         nodes[3 * node.at] = best.column;
         nodes[3 * node.at + 1] = best.test;
         nodes[3 * node.at + 2] = 0;
-        values[node.at] = 0;
         if (best.column < 0) {
             values[node.at] = -rate * G / (H + t->penalty);
             for (int64_t i = 0; i < n; i++) scores[rows[i] * K] += values[node.at];
             if (node.sums >= 0) tables[unused++] = node.sums;
             continue;
         }
+        values[node.at] = inner_value(t, rows, n, node.sum, rate);
         const int64_t middle = node.from + divide(t, &best, rows, n, other);
         waiting small = {count, node.from, middle, node.depth + 1, best.first, -1};
         waiting large = {count + 1, middle, node.to, node.depth + 1, node.sum - best.first, -1};
@@ -259,6 +275,17 @@ BY_INSTRUCTION_SET(int, derive,
                     pair *derivatives),
                    (p, labels, weight, rows, K, c, unit, derivatives))
 
+/* Writes the weights of all rows, and those of the rows of a class, in units. */
+INLINE int weigh_body(const uint32_t *labels, const double *weight, int64_t rows, uint32_t c, double unit, pair *cases) {
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t w = whole(weight[r] / unit);
+        cases[r] = (w << 32) + (labels[r] == c ? w : 0);
+    }
+    return 1;
+}
+BY_INSTRUCTION_SET(int, weigh, (const uint32_t *labels, const double *weight, int64_t rows, uint32_t c, double unit, pair *cases),
+                   (labels, weight, rows, c, unit, cases))
+
 /* Boosts `rounds` trees for each class, one for two classes, of which the first then has the score 0. scores (row, class) has the
    first scores and gets the last ones, also those of rows of weight 0. candidates (tree, many) are the columns of each tree. starts
    gets the first node of each tree and the number of nodes. Returns 0 if there is not enough memory. */
@@ -269,17 +296,19 @@ API int naivete_boost(const uint16_t *codes, const int64_t *states, const uint8_
     const int64_t first_class = K == 2, room = many * (widest + 1) + 1;
     int32_t *order = malloc((3 * rows + 1) * sizeof *order);
     double *p = malloc((rows * K + 1) * sizeof *p);
-    pair *derivatives = malloc((2 * rows + (depth + 2) * room + 1) * sizeof *derivatives), *few_sums = calloc(room, sizeof *few_sums);
+    pair *derivatives = malloc((3 * rows + (depth + 2) * room + 1) * sizeof *derivatives), *cases = derivatives + 2 * rows,
+          *few_sums = calloc(room, sizeof *few_sums);
     uint64_t *marks = calloc(room / 64 + 1, sizeof *marks);
     int64_t *places = malloc((many + 1) * sizeof *places);
     const int ok = order && p && derivatives && few_sums && marks && places;
-    table t = {codes, states, nominal, rows, penalty, least, unit, candidates, many, places, derivatives + 2 * rows, few_sums, marks,
+    table t = {codes, states, nominal, rows, penalty, least, unit, cases, candidates, many, places, cases + rows, few_sums, marks,
                order + 2 * rows, derivatives + rows};
     int64_t used = 0, tree = 0;
     for (int64_t round = 0; ok && round < rounds; round++) {
         probabilities(scores, rows, K, p);
         for (int64_t c = first_class; c < K; c++, tree++) {
             derive(p, labels, weight, rows, K, (uint32_t)c, unit, derivatives);
+            weigh(labels, weight, rows, (uint32_t)c, unit, cases);
             for (int64_t r = 0; r < rows; r++) order[r] = (int32_t)r;
             t.candidates = candidates + tree * many;
             places[0] = 0;
@@ -300,14 +329,15 @@ API int naivete_boost(const uint16_t *codes, const int64_t *states, const uint8_
 
 enum { BLOCK = 128, AT_ONCE = 4 };
 
-/* Adds the values of the leaves of one row to its scores. */
-static void add_leaves(const column *columns, const int64_t *states, const int64_t *nodes, const double *values, const int64_t *starts,
-                       int64_t trees, int64_t classes, int64_t r, double *scores) {
+/* Adds the values of the nodes where one row ends to its scores. */
+static void add_values(const column *columns, const int64_t *states, const uint8_t *complete, const int64_t *nodes,
+                       const double *values, const int64_t *starts, int64_t trees, int64_t classes, int64_t r, double *scores) {
     for (int64_t i = 0; i < trees; i++) {
         const int64_t *tree = nodes + 3 * starts[i];
         int64_t at = 0;
         while (tree[3 * at] >= 0) {
-            const int64_t v = known_code(columns + tree[3 * at], states[tree[3 * at]], r), test = tree[3 * at + 1];
+            const int64_t col = tree[3 * at], v = known_code(columns + col, states[col], r), test = tree[3 * at + 1];
+            if (complete[col] && v == states[col]) break;
             at = tree[3 * at + 2] + (test < 0 ? v != -2 - test : v > test);
         }
         scores[i % classes] += values[starts[i] + at];
@@ -332,13 +362,23 @@ static void unrolled(const int64_t *nodes, const int64_t *starts, int64_t trees,
     }
 }
 
-/* Adds the values of the leaves of the rows from..to to scores (row, class); tree i is of class i % classes + first. Many rows descend
-   several at once. Returns 0 if there is not enough memory. */
-API int naivete_boosted_scores(const column *columns, const int64_t *states, int64_t width, const int64_t *nodes, const double *values,
-                               const int64_t *starts, int64_t trees, int64_t classes, int64_t first, int64_t K, int64_t from,
-                               int64_t to, double *scores) {
+/* Whether a value of a complete column is missing in any of some rows, whose codes are side by side. */
+static int any_end(const uint32_t *codes, const int64_t *states, const uint8_t *complete, int64_t width, int64_t len) {
+    int any = 0;
+    for (int64_t i = 0; i < len; i++)
+        for (int64_t x = 0; x < width; x++) any |= complete[x] & (codes[i * width + x] == (uint32_t)states[x]);
+    return any;
+}
+
+/* Adds the values of the nodes where the rows from..to end to scores (row, class); tree i is of class i % classes + first. Many rows
+   descend several at once, if they all end at leaves. complete[column] is 1 for complete columns. Returns 0 if there is not enough
+   memory. */
+API int naivete_boosted_scores(const column *columns, const int64_t *states, const uint8_t *complete, int64_t width,
+                               const int64_t *nodes, const double *values, const int64_t *starts, int64_t trees, int64_t classes,
+                               int64_t first, int64_t K, int64_t from, int64_t to, double *scores) {
     if (to - from < BLOCK) {
-        for (int64_t r = from; r < to; r++) add_leaves(columns, states, nodes, values, starts, trees, classes, r, scores + r * K + first);
+        for (int64_t r = from; r < to; r++)
+            add_values(columns, states, complete, nodes, values, starts, trees, classes, r, scores + r * K + first);
         return 1;
     }
     uint32_t *codes = calloc(BLOCK * (width + 1), sizeof *codes);
@@ -348,6 +388,11 @@ API int naivete_boosted_scores(const column *columns, const int64_t *states, int
     for (int64_t lo = from; ok && lo < to; lo += BLOCK) {
         const int64_t len = lo + BLOCK < to ? BLOCK : to - lo;
         known_codes(columns, states, width, lo, len, codes);
+        if (any_end(codes, states, complete, width, len)) {
+            for (int64_t r = lo; r < lo + len; r++)
+                add_values(columns, states, complete, nodes, values, starts, trees, classes, r, scores + r * K + first);
+            continue;
+        }
         for (int64_t i = 0; i < trees; i++) {
             const int32_t *tree = steps + 3 * starts[i];
             const double *leaves = values + starts[i];

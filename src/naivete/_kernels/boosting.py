@@ -1,7 +1,8 @@
 """Boosted trees: each is fitted to the gradient of the loss of the trees before it, by Newton steps.
 
-Nodes have the format of `naivete._kernels.trees`, with two branches. References: Friedman (2001), Greedy function approximation: a
-gradient boosting machine; Chen and Guestrin (2016), XGBoost: a scalable tree boosting system.
+Nodes have the format of `naivete._kernels.trees`, with two branches. The values of a node that is no leaf, summed over the trees,
+are the change of the log odds of the mean probability of its cases: see boosting.c. References: Friedman (2001), Greedy function
+approximation: a gradient boosting machine; Chen and Guestrin (2016), XGBoost: a scalable tree boosting system.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
-from naivete._kernels.trees import tree_leaves
+from naivete._kernels.trees import ends_of_rows
 
 __all__ = ["BoostedTrees", "Boosting", "boost", "boosted_scores"]
 
@@ -51,7 +52,7 @@ class BoostedTrees(NamedTuple):
     Parameters
     ----------
     nodes : the nodes of all trees; children are counted from the first node of their tree.  # (node, 3)
-    values : the value of each node, 0 where it is not a leaf.
+    values : the value of each node: that of the rows that end there.
     starts : the first node of each tree, and last the number of nodes.
     """
 
@@ -100,12 +101,12 @@ def boost(
     return BoostedTrees(nodes[:used].copy(), values[:used].copy(), starts), scores
 
 
-def boosted_scores(codes: Codes, states: Sequence[int], trees: BoostedTrees, scores: Numbers) -> Numbers:
-    """Return the scores with the values of the leaves of all trees added.  # (row, class)
+def boosted_scores(codes: Codes, states: Sequence[int], complete: Sequence[bool], trees: BoostedTrees, scores: Numbers) -> Numbers:
+    """Return the scores with the values of the nodes of all trees added at which the rows end.  # (row, class)
 
     Parameters
     ----------
-    codes, states : the columns, and the number of codes of each; larger codes are missing.
+    codes, states, complete : as in `naivete._kernels.trees.ends_of_rows`.
     trees : the trees, one for each class in turn; of two classes only the second has trees.
     scores : what they are added to.  # (row, class)
     """
@@ -115,11 +116,11 @@ def boosted_scores(codes: Codes, states: Sequence[int], trees: BoostedTrees, sco
     if library is None:
         for i in range(count):
             part = slice(int(trees.starts[i]), int(trees.starts[i + 1]))
-            result[:, i % (classes - first) + first] += trees.values[part][tree_leaves(codes, states, trees.nodes[part])]
+            result[:, i % (classes - first) + first] += trees.values[part][ends_of_rows(codes, states, complete, trees.nodes[part])]
         return result
     columns, _kept_alive = columns_struct(codes)
-    sizes = np.array(states, np.int64)
-    table, arrays = (address(columns), address(sizes), len(codes)), [address(a) for a in trees]
+    sizes, known = np.array(states, np.int64), np.array(complete, np.uint8)
+    table, arrays = (address(columns), address(sizes), address(known), len(codes)), [address(a) for a in trees]
 
     def fill(part: tuple[int, int]) -> int:
         return int(library.naivete_boosted_scores(*table, *arrays, count, classes - first, first, classes, *part, address(result)))
@@ -150,7 +151,9 @@ def _boost_numpy(
         for c in range(first, classes):
             slope = np.rint(weight / unit * (p[:, c] - (labels == c)))
             curvature = np.rint(weight / unit * (p[:, c] * (1 - p[:, c])))
-            nodes, values, leaf = _grown(codes, states, nominal, slope, curvature, candidates[len(trees)], setting, unit)
+            units = np.rint(weight / unit)
+            cases = np.stack([slope, curvature, units, units * (labels == c)])
+            nodes, values, leaf = _grown(codes, states, nominal, cases, candidates[len(trees)], setting, unit)
             scores[:, c] += values[leaf]
             trees.append((nodes, values))
     starts = np.cumsum([0, *(len(values) for _, values in trees)])
@@ -163,28 +166,32 @@ def _grown(
     codes: NDArray[np.uint16],
     states: Sequence[int],
     nominal: Sequence[bool],
-    slope: Numbers,
-    curvature: Numbers,
+    cases: Numbers,
     columns: NDArray[np.int32],
     setting: Boosting,
     unit: float,
 ) -> tuple[Integers, Numbers, Integers]:
-    """Return the nodes and values of one tree, and the leaf of each row; slopes and curvatures are whole numbers of units."""
+    """Return the nodes and values of one tree, and the leaf of each row.
+
+    `cases` are whole numbers of units: the slope, the curvature and the weight of each row, and its weight in the class.
+    """
     nodes, values = [[-1, -1, 0]], [0.0]
-    leaf = np.zeros(len(slope), np.int64)
-    waiting = [(0, np.arange(len(slope)), 0)]
+    leaf = np.zeros(cases.shape[1], np.int64)
+    waiting = [(0, np.arange(cases.shape[1]), 0)]
     while waiting:
         at, rows, depth = waiting.pop()
-        g, h = slope[rows], curvature[rows]
+        g, h = cases[:2, rows]
+        sums = unit * cases[:, rows].sum(axis=1)
         split = (1e-6, -1, -1)
-        if depth < setting.depth and unit * h.sum() >= 2 * setting.least:
+        if depth < setting.depth and sums[1] >= 2 * setting.least:
             for x in columns.tolist():
                 split = max(split, _best_split(codes[x, rows], states[x], nominal[x], x, g, h, setting, unit), key=lambda s: s[0])
         _, column, test = split
         if column < 0:
-            values[at] = -setting.rate * (unit * g.sum()) / (unit * h.sum() + setting.penalty)
+            values[at] = -setting.rate * sums[0] / (sums[1] + setting.penalty)
             leaf[rows] = at
         else:
+            values[at] = _inner_value(sums, setting)
             nodes[at] = [column, test, len(nodes)]
             value = codes[column, rows].astype(np.int64)
             second = value != -2 - test if test < 0 else value > test
@@ -193,6 +200,13 @@ def _grown(
             nodes += [[-1, -1, 0], [-1, -1, 0]]
             values += [0.0, 0.0]
     return np.array(nodes, np.int64), np.array(values), leaf
+
+
+def _inner_value(sums: Numbers, setting: Boosting) -> float:
+    """Return the value of a node that is no leaf: a Newton step with the curvature of the mean probability of its cases."""
+    slope, curvature, weight, in_class = map(float, sums)
+    p = in_class + slope
+    return -setting.rate * slope / (max(p * (weight - p) / weight, curvature) + setting.penalty)
 
 
 def _best_split(

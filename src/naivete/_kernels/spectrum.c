@@ -129,10 +129,10 @@ static void add_tree(const forest *f, const tree *t, const model *m, const uint1
     memset(S, 0, E * sizeof *S);
     for (int64_t at = 0, d = 0, done = 0;; d++) {
         const int64_t *node = t->nodes + 3 * at;
+        const int64_t value = node[0] < 0 ? ENDS : codes[node[0]];
         node_posterior(t->counts + at * K, K, f->m, P);
-        done = add_node(f, m->wanted, m->depths, d, done, node[0] < 0, K, P, S);
-        if (node[0] < 0) break;
-        const int64_t value = codes[node[0]];
+        done = add_node(f, m->wanted, m->depths, d, done, value == ENDS, K, P, S);
+        if (value == ENDS) break;
         at = node[2] + (node[1] == -1 ? value : node[1] < 0 ? value != -2 - node[1] : value > node[1]);
     }
     for (int64_t j = 0; j < E; j++) sums[j] += S[j];
@@ -144,46 +144,52 @@ INLINE int64_t descended(const step *s, const uint16_t *codes) {
     return s->child + (s->range == EVERY ? v : (uint16_t)(v - s->low) > s->range);
 }
 
-INLINE void add_trees(const forest *f, const uint16_t *codes, int64_t width, int64_t len, const int64_t E, const int64_t K,
-                      double *sums, double *mean) {
+/* The node that follows node `at`, which is `at` itself where a row ends; rows end at leaves only unless `ends`. */
+INLINE int64_t next_node(const step *steps, int64_t at, const uint16_t *codes, const int ends) {
+    return ends && codes[steps[at].column] == ENDS ? at : descended(steps + at, codes);
+}
+
+INLINE void add_trees(const forest *f, const uint16_t *codes, int64_t width, int64_t len, const int ends, const int64_t E,
+                      const int64_t K, double *sums, double *mean) {
     int64_t at[MOST_ROWS + AT_ONCE];
     for (int64_t t = 0; t < f->count; t++) {
         const step *steps = f->trees[t].steps;
-        const double *leaves = f->trees[t].leaves;
+        const double *values = f->trees[t].ends;
         for (int64_t i = 0; i < len; i += AT_ONCE) {
             const uint16_t *row = codes + i * width;
             int64_t here[AT_ONCE] = {0};
             for (int64_t moved = 1; moved;) {
                 moved = 0;
                 for (int64_t k = 0; k < AT_ONCE; k++) {
-                    const int64_t next = descended(steps + here[k], row + k * width);
+                    const int64_t next = next_node(steps, here[k], row + k * width, ends);
                     moved |= next ^ here[k];
                     here[k] = next;
                 }
             }
             for (int64_t k = 0; k < AT_ONCE; k++) {
                 at[i + k] = here[k];
-                prefetch(leaves + here[k] * (E + K), E + K);
+                prefetch(values + here[k] * (E + K), E + K);
             }
         }
         for (int64_t i = 0; i < len; i++) {
-            const double *leaf = leaves + at[i] * (E + K);
-            for (int64_t j = 0; j < E; j++) sums[i * E + j] += leaf[j];
-            for (int64_t c = 0; c < K; c++) mean[i * K + c] += leaf[E + c];
+            const double *end = values + at[i] * (E + K);
+            for (int64_t j = 0; j < E; j++) sums[i * E + j] += end[j];
+            for (int64_t c = 0; c < K; c++) mean[i * K + c] += end[E + c];
         }
     }
 }
 
-static void add_forest(const forest *f, const model *m, const uint16_t *codes, int64_t len, double *space, double *sums, double *mean,
-                       double *scores) {
+static void add_forest(const forest *f, const model *m, const uint16_t *codes, int64_t len, int ends, double *space, double *sums,
+                       double *mean, double *scores) {
     const int64_t K = m->K, E = f->sets * K, width = m->tree_width + 1;
     memset(sums, 0, len * E * sizeof *sums);
     memset(mean, 0, len * K * sizeof *mean);
     if (!f->trees->steps)
         for (int64_t t = 0; t < f->count; t++)
             for (int64_t i = 0; i < len; i++) add_tree(f, f->trees + t, m, codes + i * width, space, sums + i * E, mean + i * K);
-    else if (K == 2 && E == 2) add_trees(f, codes, width, len, 2, 2, sums, mean);
-    else add_trees(f, codes, width, len, E, K, sums, mean);
+    else if (ends) add_trees(f, codes, width, len, 1, E, K, sums, mean);
+    else if (K == 2 && E == 2) add_trees(f, codes, width, len, 0, 2, 2, sums, mean);
+    else add_trees(f, codes, width, len, 0, E, K, sums, mean);
     for (int64_t i = 0; i < len; i++) {
         double *row = scores + i * m->channels * K;
         for (int64_t c = 0; c < K; c++) {
@@ -217,7 +223,7 @@ static void add_linear(const model *m, const column *columns, int64_t from, int6
     add_scores(sums, len, K, m->channels, m->linear_weight, m->linear_channel, scores);
 }
 
-static void add_boosted(const model *m, const uint16_t *codes, int64_t len, double *sums, double *scores) {
+INLINE void add_boosted(const model *m, const uint16_t *codes, int64_t len, const int ends, double *sums, double *scores) {
     const boosted *b = m->boosted;
     const int64_t K = m->K, width = m->tree_width + 1;
     for (int64_t i = 0; i < len; i++) memcpy(sums + i * K, m->boosted_base, K * sizeof *sums);
@@ -229,7 +235,7 @@ static void add_boosted(const model *m, const uint16_t *codes, int64_t len, doub
             const uint16_t *row = codes + i * width;
             int64_t at[AT_ONCE] = {0};
             for (int64_t d = 0; d < b->depths[t]; d++)
-                for (int64_t k = 0; k < AT_ONCE; k++) at[k] = descended(steps + at[k], row + k * width);
+                for (int64_t k = 0; k < AT_ONCE; k++) at[k] = next_node(steps, at[k], row + k * width, ends);
             for (int64_t k = 0; k < AT_ONCE && i + k < len; k++) out[(i + k) * K] += values[at[k]];
         }
     }
@@ -267,6 +273,18 @@ INLINE int observed(const model *m, const column *columns, int64_t r) {
     return 0;
 }
 
+/* Writes the codes for trees of column j of the rows from..from + len, those of a row side by side; returns whether any is ENDS. */
+INLINE int tree_codes(const model *m, const column *c, int64_t j, int64_t from, int64_t len, uint16_t *codes) {
+    const int64_t states = m->states[m->tree_columns[j]], missing = m->tree_missing[j];
+    int ends = 0;
+    for (int64_t i = 0; i < len; i++) {
+        const int64_t value = code(c, from + i), known = value < states ? value : missing;
+        codes[i * (m->tree_width + 1) + j] = (uint16_t)known;
+        ends |= known == ENDS;
+    }
+    return ends;
+}
+
 /* Writes P(class | row) of the rows from..to. Returns 0 if there is not enough memory. */
 API int naivete_spectrum_posterior(const model *m, const column *columns, int64_t from, int64_t to, double *posterior) {
     const int64_t K = m->K, width = m->width, row = m->channels * K;
@@ -280,6 +298,7 @@ API int naivete_spectrum_posterior(const model *m, const column *columns, int64_
     double *space = malloc((stride * (row + 3 * K) + 8 * K) * sizeof *space);
     const int ok = binned && codes && space;
     double *scores = space, *sums = scores + stride * row, *mean = sums + stride * 2 * K, *small = mean + stride * K;
+    int ends = 0; /* whether a code for trees is ENDS, also one of an earlier row, which may be left behind the last rows */
     for (; ok && from < to; from += stride) {
         const int64_t len = to - from < stride ? to - from : stride;
         for (int64_t i = 0; i < len; i++) memcpy(scores + i * row, m->constant, row * sizeof *scores);
@@ -288,13 +307,11 @@ API int naivete_spectrum_posterior(const model *m, const column *columns, int64_
             if (!g || one->bins != one[-1].bins) look_up_bins(one, m, columns, from, len, stride, binned);
             add_structure(one, m, binned, stride, len, small, sums, scores);
         }
-        for (int64_t j = 0; j < m->tree_width; j++) {
-            const int64_t x = m->tree_columns[j];
-            for (int64_t i = 0; i < len; i++) codes[i * tree_width + j] = (uint16_t)known_code(columns + x, m->states[x], from + i);
-        }
-        for (int64_t g = 0; g < m->forest_count; g++) add_forest(m->forests + g, m, codes, len, small, sums, mean, scores);
+        for (int64_t j = 0; j < m->tree_width; j++) ends |= tree_codes(m, columns + m->tree_columns[j], j, from, len, codes);
+        for (int64_t g = 0; g < m->forest_count; g++) add_forest(m->forests + g, m, codes, len, ends, small, sums, mean, scores);
         add_linear(m, columns, from, len, sums, scores);
-        if (m->boosted) add_boosted(m, codes, len, sums, scores);
+        if (m->boosted && ends) add_boosted(m, codes, len, 1, sums, scores);
+        else if (m->boosted) add_boosted(m, codes, len, 0, sums, scores);
         for (int64_t i = 0; i < len; i++)
             if (observed(m, columns, from + i)) write_posterior(m, scores + i * row, posterior + (from + i) * K);
             else memcpy(posterior + (from + i) * K, m->unknown, K * sizeof *posterior);

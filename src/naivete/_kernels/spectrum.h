@@ -39,11 +39,15 @@ typedef struct {
 /* The range of a node in which every code has a branch of its own. That of a leaf, too: its column has the code 0 in all rows. */
 enum { EVERY = UINT16_MAX };
 
+/* The code for trees of a missing value of a column that had none in training: a row ends at the node that splits by it. Columns by
+   which trees split have fewer states. */
+enum { ENDS = UINT16_MAX };
+
 typedef struct {
     const int64_t *nodes;
     const double *counts; /* (node, class) */
     const step *steps;    /* NULL without tables */
-    const double *leaves; /* (node, set, class) the weighted sum, then (node, class) P */
+    const double *ends; /* (node, set, class) the weighted sum of a row that ends there, then (node, class) P */
 } tree;
 
 typedef struct {
@@ -69,6 +73,7 @@ typedef struct {
     const int64_t *states;
     const int64_t *tree_columns; /* the columns by which trees split, of which they have the positions here */
     int64_t tree_width;
+    const int64_t *tree_missing; /* the code of a missing value in each of them: the number of states, or ENDS */
     const int64_t *wanted; /* the depths of trees */
     const structure *structures;
     int64_t structure_count;
@@ -127,15 +132,16 @@ INLINE void node_posterior(const double *counts, int64_t K, double m, double *P)
         }
 }
 
-/* Adds the weighted log P of a node at depth d to S (set, class); `done` depths are already in it. Returns how many are now. */
-INLINE int64_t add_node(const forest *f, const int64_t *wanted, int64_t depths, int64_t d, int64_t done, int leaf, int64_t K,
+/* Adds the weighted log P of a node at depth d to S (set, class); `done` depths are already in it. If a row ends there, it counts for
+   all further depths. Returns how many are in it now. */
+INLINE int64_t add_node(const forest *f, const int64_t *wanted, int64_t depths, int64_t d, int64_t done, int end, int64_t K,
                         const double *P, double *S) {
-    if (done == depths || !(leaf || wanted[done] == d)) return done;
+    if (done == depths || !(end || wanted[done] == d)) return done;
     for (int64_t c = 0; c < K; c++) {
         const double l = log(P[c]);
-        for (int64_t s = 0; s < f->sets; s++) S[s * K + c] += (leaf ? f->tails : f->weights)[s * depths + done] * l;
+        for (int64_t s = 0; s < f->sets; s++) S[s * K + c] += (end ? f->tails : f->weights)[s * depths + done] * l;
     }
-    return leaf ? depths : done + 1;
+    return end ? depths : done + 1;
 }
 
 #endif

@@ -32,16 +32,18 @@ _PART = _struct(
     "states total",
 )
 _STRUCTURE = _struct("parts count bins theta delta least channel", "theta delta least")
-_TREE = _struct("nodes counts steps leaves")
+_TREE = _struct("nodes counts steps ends")
 _FOREST = _struct("trees count m share weights tails sets channel mean_weight mean_channel", "m share mean_weight")
 _BOOSTED = _struct("steps values starts depths count first")
 _MODEL = _struct(
-    "K width channels depths states tree_columns tree_width wanted structures structure_count forests forest_count "
+    "K width channels depths states tree_columns tree_width tree_missing wanted structures structure_count forests forest_count "
     "linear_columns linear_tables linear_count linear_channel linear_weight linear_base "
     "boosted boosted_channel boosted_weight boosted_base constant shares temperatures prior unknown informative informative_count",
     "linear_weight boosted_weight",
 )
 _PLAN = _struct("wanted longest places contexts pairs combinations integers numbers")
+ENDS = 0xFFFF
+"""The code for trees of a missing value of a complete column."""
 MOST_NODES = 1 << 16
 """The nodes of a tree and the columns by which trees split have numbers of two bytes."""
 
@@ -137,6 +139,8 @@ class PosteriorKernel:
     Parameters
     ----------
     states : the number of codes of each column.
+    complete : whether each column had no missing values in training: a row in which it is missing ends at the nodes of trees that
+        split by it.
     constant : what is added to the scores of all rows.  # (channel, class)
     structures, forests, linear, boosted : the terms.
     depths : the depths of trees whose posteriors are terms.
@@ -152,6 +156,7 @@ class PosteriorKernel:
     def __init__(
         self,
         states: Sequence[int],
+        complete: Sequence[bool],
         constant: Numbers,
         structures: Sequence[StructureTerms],
         forests: Sequence[ForestTerms],
@@ -194,6 +199,7 @@ class PosteriorKernel:
             "states": np.array(states, np.int64),
             "tree_columns": columns,
             "tree_width": len(columns),
+            "tree_missing": np.where(complete, ENDS, states).astype(np.int64)[columns],
             "wanted": np.array(depths, np.int64),
             "constant": np.ascontiguousarray(constant, np.float64),
             "linear_columns": np.array(linear.columns, np.int64),
@@ -321,9 +327,9 @@ class PosteriorKernel:
         library = self._library
         for i, (before, starts) in enumerate(self._trees):
             trees, sets = before.copy(), int(self._forests[i]["sets"])
-            steps, leaves = np.empty((int(starts[-1]), 4), np.uint16), np.empty((int(starts[-1]), sets + 1, self.classes))
+            steps, ends = np.empty((int(starts[-1]), 4), np.uint16), np.empty((int(starts[-1]), sets + 1, self.classes))
             structs = self._place, _place(self._forests[i : i + 1]), _place(trees)
-            places = *structs, address(starts), address(steps), address(leaves)
+            places = *structs, address(starts), address(steps), address(ends)
 
             def make(part: tuple[int, int], places: tuple[int, ...] = places) -> int:
                 return int(library.naivete_forest_tables(*places, *part))
@@ -331,7 +337,7 @@ class PosteriorKernel:
             work = 8 * self.classes * int(starts[-1])
             for status in run_parallel(make, ranges(len(trees), work, 4), work):
                 require_memory(status)
-            self._kept_alive += [steps, leaves]
+            self._kept_alive += [steps, ends]
             self._set(self._forests[i], {"trees": trees})
 
     def posterior(self, codes: Codes) -> Numbers:

@@ -219,14 +219,14 @@ API int naivete_boosted_steps(const int64_t *nodes, const int64_t *starts, int64
     return ok;
 }
 
-/* Writes the steps of the trees from..to of a forest, and for all nodes the sums and P, of which those of leaves are used. starts[t] is
-   the first node of tree t. Returns 0 if there is not enough memory. */
-API int naivete_forest_tables(const model *m, const forest *f, tree *trees, const int64_t *starts, step *steps, double *leaves,
+/* Writes the steps of the trees from..to of a forest, and the sums and P of rows that end at each node; those of nodes at which none
+   can end are not used. starts[t] is the first node of tree t. Returns 0 if there is not enough memory. */
+API int naivete_forest_tables(const model *m, const forest *f, tree *trees, const int64_t *starts, step *steps, double *ends,
                               int64_t from, int64_t to) {
     const int64_t K = m->K, E = f->sets * K, size = E + K;
     for (int64_t t = from; t < to; t++) {
         const int64_t *nodes = trees[t].nodes, n = starts[t + 1] - starts[t];
-        double *here = leaves + starts[t] * size;
+        double *here = ends + starts[t] * size;
         int32_t *depth = malloc(2 * n * sizeof *depth), *done = depth + n;
         if (!depth) return 0;
         write_steps(nodes, n, m->tree_width, steps + starts[t]);
@@ -236,18 +236,20 @@ API int naivete_forest_tables(const model *m, const forest *f, tree *trees, cons
         for (int64_t at = 0; at < n; at++) { /* every child comes after its parent; until here the numbers are those of the parent */
             double *S = here + at * size, *P = S + E;
             const int64_t col = nodes[3 * at], child = nodes[3 * at + 2];
+            const int64_t branches = col < 0 ? 0 : nodes[3 * at + 1] == -1 ? m->states[m->tree_columns[col]] + 1 : 2;
             node_posterior(trees[t].counts + at * K, K, f->m, P);
-            done[at] = (int32_t)add_node(f, m->wanted, m->depths, depth[at], done[at], col < 0, K, P, S);
-            for (int64_t b = 0; col >= 0 && b < (nodes[3 * at + 1] == -1 ? m->states[m->tree_columns[col]] + 1 : 2); b++) {
-                memcpy(here + (child + b) * size, S, size * sizeof *S);
+            for (int64_t b = 0; b < branches; b++) {
+                double *below = here + (child + b) * size;
+                memcpy(below, b ? below - size : S, size * sizeof *S);
                 depth[child + b] = depth[at] + 1;
-                done[child + b] = done[at];
+                done[child + b] = b ? done[child] : (int32_t)add_node(f, m->wanted, m->depths, depth[at], done[at], 0, K, P, below);
             }
+            if (col < 0 || m->tree_missing[col] == ENDS) add_node(f, m->wanted, m->depths, depth[at], done[at], 1, K, P, S);
             for (int64_t c = 0; c < K; c++) P[c] = f->share * P[c];
         }
         free(depth);
         trees[t].steps = steps + starts[t];
-        trees[t].leaves = here;
+        trees[t].ends = here;
     }
     return 1;
 }

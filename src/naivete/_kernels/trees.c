@@ -2,8 +2,9 @@
 
    A node is three numbers: its column (negative at a leaf), its test, and its first child; the other children follow. A test t >= 0
    sends codes up to t to the first branch and the others to the second; t = -1 gives every code a branch of its own; t <= -2 sends
-   the code -2 - t to the first branch and the others to the second. A missing value has the code after the last one. The NumPy version
-   of every function is in trees.py. */
+   the code -2 - t to the first branch and the others to the second. A missing value has the code after the last one; where it is that
+   of a complete column, which had no missing values in training, a row ends at the node. The NumPy version of every function is in
+   trees.py. */
 
 #include <math.h>
 #include <stdint.h>
@@ -72,14 +73,15 @@ INLINE int add_logs_body(const double *P, const double *share, int64_t rows, int
 BY_INSTRUCTION_SET(int, add_logs, (const double *P, const double *share, int64_t rows, int64_t size, double *logs),
                    (P, share, rows, size, logs))
 
-/* For the rows from..to and `count` trees: adds the mean of log P(class | node) at the given depths, or at the leaf, to `logs` (row,
-   depth, class), and that of P(class | leaf) to `mean` (row, class). P_d = (n + m P_{d-1}) / (N + m), P_{-1} uniform; weights[t]
-   (node, class) are the counts; leave[r] is left out in class labels[r]. The mean of row r is over the trees with used[t * rows + r],
-   over all of them where there is none; used = NULL means all. Returns 0 if there is not enough memory. */
-API int naivete_tree_posteriors(const column *columns, const int64_t *states, const int64_t *const *trees, const double *const *weights,
-                                const uint8_t *used, int64_t count, int64_t rows, int64_t K, double m, const uint32_t *labels,
-                                const double *leave, const int64_t *wanted, int64_t many, int64_t from, int64_t to, double *logs,
-                                double *mean) {
+/* For the rows from..to and `count` trees: adds the mean of log P(class | node) at the given depths, or where the row ends, to `logs`
+   (row, depth, class), and that of P(class) there to `mean` (row, class). complete[column] is not 0 for complete columns.
+   P_d = (n + m P_{d-1}) / (N + m), P_{-1} uniform; weights[t] (node, class) are the counts; leave[r] is left out in class labels[r].
+   The mean of row r is over the trees with used[t * rows + r], over all of them where there is none; used = NULL means all. Returns 0
+   if there is not enough memory. */
+API int naivete_tree_posteriors(const column *columns, const int64_t *states, const uint8_t *complete, const int64_t *const *trees,
+                                const double *const *weights, const uint8_t *used, int64_t count, int64_t rows, int64_t K, double m,
+                                const uint32_t *labels, const double *leave, const int64_t *wanted, int64_t many, int64_t from,
+                                int64_t to, double *logs, double *mean) {
     enum { BLOCK = 64 };
     const int64_t size = many * K;
     double *space = malloc((K + BLOCK * (size + 2)) * sizeof *space);
@@ -115,12 +117,13 @@ API int naivete_tree_posteriors(const column *columns, const int64_t *states, co
                             P[c] = (own + m * P[c]) / (N + m);
                             if (P[c] < SMALLEST) P[c] = SMALLEST;
                         }
-                    const int64_t col = nodes[3 * at];
-                    if (done < many && (col < 0 || wanted[done] == d))
-                        for (const int64_t last = col < 0 ? many : done + 1; done < last; done++)
+                    const int64_t col = nodes[3 * at], value = col < 0 ? 0 : known_code(columns + col, states[col], r);
+                    const int end = col < 0 || (complete[col] && value == states[col]);
+                    if (done < many && (end || wanted[done] == d))
+                        for (const int64_t last = end ? many : done + 1; done < last; done++)
                             memcpy(found + i * size + done * K, P, K * sizeof *P);
-                    if (col < 0) break;
-                    at = branch(nodes + 3 * at, known_code(columns + col, states[col], r));
+                    if (end) break;
+                    at = branch(nodes + 3 * at, value);
                 }
                 for (int64_t c = 0; c < K; c++) mean[r * K + c] += share[i] * P[c];
             }

@@ -3,6 +3,9 @@
 A tree is an array with three numbers for each node: its column (-1 at a leaf), its test, and its first child; the other children
 follow. A test t >= 0 sends codes up to t to the first branch and the others to the second; t = -1 gives every code a branch of
 its own; t <= -2 sends the code -2 - t to the first branch and the others to the second. The code after the last one is missing.
+
+A column that had no missing values in training is complete: no branch says anything about a missing value. A row in which it is
+missing ends at the node that splits by it, with the counts of that node.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from naivete._kernels.dispatch import address, columns_struct, compiled, require
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
 
-__all__ = ["Growth", "grow_tree", "tree_leaves", "tree_posteriors", "tree_sums"]
+__all__ = ["Growth", "ends_of_rows", "grow_tree", "tree_leaves", "tree_posteriors", "tree_sums"]
 
 _WORD = (1 << 64) - 1
 WIDEST = 64
@@ -55,14 +58,10 @@ def tree_leaves(codes: Codes, states: Sequence[int], nodes: Integers) -> Integer
     >>> tree_leaves([np.array([0, 1, 2, 255], np.uint8)], [3], np.array([[0, 0, 1], [-1, -1, 0], [-1, -1, 0]])).tolist()
     [1, 2, 2, 2]
     """
-    result = np.zeros(len(codes[0]), np.int64)
     library = compiled()
     if library is None:
-        rows = np.flatnonzero(nodes[result, 0] >= 0)
-        while len(rows):
-            result[rows] = _next_nodes(codes, states, nodes, result[rows], rows)
-            rows = rows[nodes[result[rows], 0] >= 0]
-        return result
+        return ends_of_rows(codes, states, [False] * len(codes), nodes)
+    result = np.zeros(len(codes[0]), np.int64)
     columns, _kept_alive = columns_struct(codes)
     sizes, nodes = np.array(states, np.int64), np.ascontiguousarray(nodes, np.int64)
 
@@ -74,12 +73,37 @@ def tree_leaves(codes: Codes, states: Sequence[int], nodes: Integers) -> Integer
     return result
 
 
-def _next_nodes(codes: Codes, states: Sequence[int], nodes: Integers, at: Integers, rows: Integers) -> Integers:
-    """Return the children that rows go to from their nodes, none of which is a leaf."""
-    result = np.empty(len(rows), np.int64)
+def ends_of_rows(codes: Codes, states: Sequence[int], complete: Sequence[bool], nodes: Integers) -> Integers:
+    """Return the node at which each row ends: a leaf, or one that splits by a complete column that is missing in the row.
+
+    Parameters
+    ----------
+    codes, states, nodes : as in `tree_leaves`.
+    complete : for each column whether it is complete.
+
+    >>> ends_of_rows([np.array([0, 1, 2, 255], np.uint8)], [3], [True], np.array([[0, 0, 1], [-1, -1, 0], [-1, -1, 0]])).tolist()
+    [1, 2, 2, 0]
+    """
+    result, rows = np.zeros(len(codes[0]), np.int64), np.arange(len(codes[0]))
+    while len(rows):
+        at = result[rows]
+        result[rows] = _next_nodes(codes, states, complete, nodes, at, rows)
+        rows = rows[result[rows] != at]
+    return result
+
+
+def _next_nodes(
+    codes: Codes, states: Sequence[int], complete: Sequence[bool], nodes: Integers, at: Integers, rows: Integers
+) -> Integers:
+    """Return the children that rows go to from their nodes, or the nodes themselves where rows end."""
+    result = at.copy()
     for x in np.unique(nodes[at, 0]).tolist():
-        chosen = nodes[at, 0] == x
+        if x < 0:
+            continue
+        chosen = np.flatnonzero(nodes[at, 0] == x)
         value = np.minimum(codes[x][rows[chosen]], states[x]).astype(np.int64)
+        if complete[x]:
+            chosen, value = chosen[value < states[x]], value[value < states[x]]
         _, test, first = nodes[at[chosen]].T
         result[chosen] = first + _branch(test, value)
     return result
@@ -110,19 +134,20 @@ def tree_sums(states: Sequence[int], nodes: Integers, weights: Numbers) -> Numbe
 def tree_posteriors(
     codes: Codes,
     states: Sequence[int],
+    complete: Sequence[bool],
     trees: Sequence[tuple[Integers, Numbers]],
     m: float,
     depths: Sequence[int],
     left_out: LeftOut | None = None,
     used: NDArray[np.bool_] | None = None,
 ) -> tuple[Numbers, Numbers]:
-    """Return the mean over trees of log P(class | node) at the given depths or at the leaf, and of P(class | leaf).
+    """Return the mean over trees of log P(class | node) at the given depths or where a row ends, and of P(class) there.
 
     P_d = (n + m P_{d-1}) / (N + m) along the path of a row, starting from equal probabilities.
 
     Parameters
     ----------
-    codes, states : as in `tree_leaves`.
+    codes, states, complete : as in `ends_of_rows`.
     trees : the nodes of each tree, and the weight of each class in each node.
     m : the weight of the parent's estimate.
     depths : increasing depths.
@@ -141,19 +166,19 @@ def tree_posteriors(
         shares[:, shares.sum(axis=0) == 0] = 1.0
         shares /= shares.sum(axis=0)
         for (nodes, weights), share in zip(trees, shares, strict=True):
-            posterior = _tree_posteriors_numpy(codes, states, nodes, weights, m, depths, left_out)
+            posterior = _tree_posteriors_numpy(codes, states, complete, nodes, weights, m, depths, left_out)
             logs += share[:, None, None] * np.log(posterior)
             mean += share[:, None] * posterior[:, -1]
         return logs, mean
     columns, _kept_alive = columns_struct(codes)
-    sizes, wanted = np.array(states, np.int64), np.array(depths, np.int64)
+    sizes, known, wanted = np.array(states, np.int64), np.array(complete, np.uint8), np.array(depths, np.int64)
     arrays = [(np.ascontiguousarray(nodes), np.ascontiguousarray(weights)) for nodes, weights in trees]
     pointers = np.array([[address(nodes), address(weights)] for nodes, weights in arrays], np.int64).T.copy()
     mask = None if used is None else np.ascontiguousarray(used, np.uint8)
     leave = left_out_addresses(left_out)
 
     def fill(part: tuple[int, int]) -> int:
-        forest = address(columns), address(sizes), address(pointers[0]), address(pointers[1])
+        forest = address(columns), address(sizes), address(known), address(pointers[0]), address(pointers[1])
         counts = 0 if mask is None else address(mask), len(arrays), rows, classes, m
         results = address(logs), address(mean)
         return int(library.naivete_tree_posteriors(*forest, *counts, *leave, address(wanted), len(wanted), *part, *results))
@@ -167,13 +192,14 @@ def tree_posteriors(
 def _tree_posteriors_numpy(
     codes: Codes,
     states: Sequence[int],
+    complete: Sequence[bool],
     nodes: Integers,
     weights: Numbers,
     m: float,
     depths: Sequence[int],
     left_out: LeftOut | None,
 ) -> Numbers:
-    """Return P(class | node) along the path of each row in one tree, at the given depths or at its leaf.  # (row, depth, class)"""
+    """Return P(class | node) along the path of each row in one tree, at some depths or where it ends.  # (row, depth, class)"""
     rows, classes = len(codes[0]), weights.shape[1]
     result, weight = np.empty((rows, len(depths), classes)), np.zeros(rows) if left_out is None else left_out.weight
     p, at, active, written, depth = np.full((rows, classes), 1 / classes), np.zeros(rows, np.int64), np.arange(rows), 0, 0
@@ -188,8 +214,9 @@ def _tree_posteriors_numpy(
         if written < len(depths) and depths[written] == depth:
             result[:, written] = p
             written += 1
-        active = active[nodes[at[active], 0] >= 0]
-        at[active] = _next_nodes(codes, states, nodes, at[active], active)
+        here = at[active]
+        at[active] = _next_nodes(codes, states, complete, nodes, here, active)
+        active = active[at[active] != here]
         depth += 1
     result[:, written:] = p[:, None]
     return result

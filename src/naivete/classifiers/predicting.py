@@ -16,7 +16,7 @@ from naivete.data.frames import SparseMatrix
 from naivete.encoding.column_codes import Encoded, encode, with_absent_columns
 from naivete.errors import ImpossibleEvidenceWarning, warn
 from naivete.inference.predictor import argmax_class
-from naivete.variables import Variables
+from naivete.variables import Name, Variables
 
 if TYPE_CHECKING:
     from naivete.classifiers.row_predictor import LazyTables, RowPredictor
@@ -41,6 +41,11 @@ class PredictingMixin(TableInputMixin):
     @abstractmethod
     def schema_(self) -> Variables:
         """The variables of the features under which rows are encoded."""
+
+    @property
+    def missing_as_value_(self) -> tuple[Name, ...]:
+        """The names of the columns in which a missing value is a value of its own: some were missing in training."""
+        return tuple(variable.name for variable in self.schema_ if variable.missing)
 
     def posteriors(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Posteriors:
         """Return P(class | row), and which rows have probability zero in every class.
@@ -153,7 +158,7 @@ class PredictingMixin(TableInputMixin):
 
             return encoded_parts(table, features, unseen=unseen)
         if unseen != "error":
-            table = with_absent_columns(table, features, informative=self.missing_is_a_value)
+            table = with_absent_columns(table, features, informative=self.missing_as_value_)
         return iter([encode(table, features, unseen=unseen)])
 
     def predict(self, X: Any) -> NDArray[Any]:

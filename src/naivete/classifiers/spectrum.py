@@ -21,7 +21,7 @@ from naivete.inference.spectrum_terms import SpectrumPredictor
 from naivete.network.network import Network
 from naivete.network.spectrum import Spectrum as SpectrumModel
 from naivete.storage.canonical_json import FieldError, expect, expect_keys
-from naivete.variables import CLASS, Variables
+from naivete.variables import CLASS, Name, Variables
 
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
@@ -73,9 +73,10 @@ class Spectrum(NetworkClassifier):
         The seed of the random structures and of the sample: a whole number, a RandomState, or None for another one each time.
     encoder : Encoder or None, default=None
         How columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values are
-        nominal, and other numbers have up to 254 intervals, which the structures join. A missing value counts as a value of its
-        own, since it is often informative that a value is missing; values that did not occur in training, and columns that new
-        rows lack, count as missing.
+        nominal, and other numbers have up to 254 intervals, which the structures join. In columns with missing values in training,
+        a missing value counts as a value of its own, since it is often informative that a value is missing. In other columns it
+        is unknown: it adds nothing, and trees stop at the node that asks for it. Values that did not occur in training, and
+        columns that new rows lack, count as missing.
 
     Attributes
     ----------
@@ -231,6 +232,11 @@ class Spectrum(NetworkClassifier):
     def schema_(self) -> Variables:
         """The variables of the features under which rows are encoded."""
         return self.spectrum_.variables[:-1]
+
+    @property
+    def missing_as_value_(self) -> tuple[Name, ...]:
+        """The names of the columns in which a missing value is a value of its own: some were missing in training."""
+        return tuple(v.name for v, complete in zip(self.schema_, self.spectrum_.complete, strict=True) if not complete)
 
     @property
     def term_weights_(self) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -155,14 +155,14 @@ def _absent_message(table: Table, absent: Sequence[Name], variables: Sequence[Va
     return f"{table.source}: columns seen in training are missing: {listed}{hint}"
 
 
-def with_absent_columns(table: Table, variables: Sequence[Variable], *, informative: bool = False) -> Table:
+def with_absent_columns(table: Table, variables: Sequence[Variable], *, informative: Collection[Name] = ()) -> Table:
     """Return the table with missing values in the columns that it lacks, with a warning; an error if it has none of them.
 
     Parameters
     ----------
     table : the table; a sparse matrix is returned unchanged.
     variables : the schema of the features.
-    informative : whether a missing value has an influence of its own on predictions.
+    informative : the features in which a missing value is a value of its own: some were missing in training.
 
     >>> import warnings
     >>> from naivete.data.frames import table_of
@@ -175,7 +175,9 @@ def with_absent_columns(table: Table, variables: Sequence[Variable], *, informat
         return table
     if not any(v.name in table.names for v in variables):
         raise DataError(_absent_message(table, absent, variables))
-    influence = "; this classifier counts a missing value as a value of its own" if informative else ""
+    learned = [name for name in absent if name in informative]
+    listed = ", ".join(map(quoted, learned[:5])) + (f" ... ({len(learned)} columns)" if len(learned) > 5 else "")
+    influence = f", which is a value of its own, learned in training, in {listed}" if learned else ""
     warn(
         f"{_absent_message(table, absent, variables)}; their values are treated as missing{influence}; "
         "`unseen='error'` refuses such rows",

@@ -218,13 +218,14 @@ def _class_probabilities(model: NetworkClassifier) -> Numbers:
 
 
 def _column_lines(model: NetworkClassifier) -> list[str]:
-    unseen = model.checked_encoder().unseen
+    unseen, usual = model.checked_encoder().unseen, "unknown" if model.missing_is_a_value else "marginalized"
+    missing = dict.fromkeys(model.missing_as_value_, "a state of its own")
     rows = [
         [
             markdown_text(variable.name),
             _kind(variable),
             _values(variable),
-            "-" if variable.left_out else "a state of its own" if variable.missing or model.missing_is_a_value else "marginalized",
+            "-" if variable.left_out else missing.get(variable.name, usual),
             _POLICIES["smooth" if variable.other else unseen] if variable.states else "-",
             f"{bits:.4f}",
         ]
@@ -311,13 +312,18 @@ def _evaluation_lines(result: HeldOutMeasures | None) -> list[str]:
 
 def _limit_lines(model: NetworkClassifier) -> list[str]:
     encoder, unused = model.checked_encoder(), [variable.name for variable in model.schema_ if variable.left_out]
-    with_state = [variable.name for variable in model.schema_ if variable.missing]
+    with_state = list(model.missing_as_value_)
     lines = [
         "Probabilities hold for rows from the population of the training cases; they say nothing about others.",
         "Dependence is no causation: the arcs and informations describe the data, not effects of interventions.",
         f"Values that did not occur in training are {_POLICIES[encoder.unseen]}.",
-        "A missing value is a value of its own: that a value is missing counts as it did in the training cases, also where a whole "
-        "column is missing or a value did not occur in training."
+        (
+            f"A missing value is a value of its own in {listed(with_state)}: it counts as it did in the training cases, also where "
+            "a whole column is missing or a value did not occur in training. In other columns a missing value is unknown"
+            if with_state
+            else "No value was missing in the training cases: a missing value, or one that did not occur in training, is unknown"
+        )
+        + ", and what depends on it is left out of the prediction."
         if model.missing_is_a_value
         else "Missing values are marginalized: the result is the probability given the observed values, if being missing carries "
         f"no information.{f' In {listed(with_state)} missing is a state of its own.' if with_state else ''}",

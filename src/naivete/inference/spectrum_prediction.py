@@ -110,6 +110,7 @@ def posterior_kernel(spectrum: Spectrum) -> PosteriorKernel:
     linear, boosted = slices.linear.start, slices.boosted.start
     return PosteriorKernel(
         [variable.card for variable in spectrum.variables[:-1]],
+        spectrum.complete,
         constant,
         structures,
         forests,

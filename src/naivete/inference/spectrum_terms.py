@@ -47,9 +47,10 @@ def spectrum_terms(spectrum: Spectrum, codes: Codes, left_out: LeftOut | None = 
     left_out : the class and weight of each row that is left out of all counts; by default nothing is.
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
+    states = [variable.card for variable in spectrum.variables[:-1]]
     scores = [spectrum.linear.scores([codes[x] for x in spectrum.informative], rows)]
     if spectrum.boosted is not None:
-        scores.append(spectrum.boosted.scores(codes, [variable.card for variable in spectrum.variables[:-1]], rows))
+        scores.append(spectrum.boosted.scores(codes, states, spectrum.complete, rows))
     result = counted_terms(spectrum, codes, left_out, more=len(scores))
     write_scores(result, scores)
     return result
@@ -94,7 +95,7 @@ def counted_terms(
         if group:
             used = ~np.stack(grown_on[i]) if grown_on else None
             trees = [(tree.nodes, tree.weights) for tree in group]
-            logs, posterior = tree_posteriors(codes, states, trees, group[0].m, DEPTHS_OF_TREES, left_out, used)
+            logs, posterior = tree_posteriors(codes, states, spectrum.complete, trees, group[0].m, DEPTHS_OF_TREES, left_out, used)
             result[:, :, column : column + len(DEPTHS_OF_TREES)] = np.moveaxis(logs, 1, 2)
             result[:, :, column + len(DEPTHS_OF_TREES)] = np.log(posterior)
             column += len(DEPTHS_OF_TREES) + 1

@@ -127,9 +127,9 @@ class Boosted:
     trees: BoostedTrees
     base: Numbers
 
-    def scores(self, codes: Codes, states: Sequence[int], rows: int) -> Numbers:
-        """Return the scores of `rows` rows, given the columns and their numbers of states.  # (row, class)"""
-        return boosted_scores(codes, states, self.trees, np.repeat(self.base[None], rows, axis=0))
+    def scores(self, codes: Codes, states: Sequence[int], complete: Sequence[bool], rows: int) -> Numbers:
+        """Return the scores of `rows` rows, given the columns, their numbers of states and which are complete.  # (row, class)"""
+        return boosted_scores(codes, states, complete, self.trees, np.repeat(self.base[None], rows, axis=0))
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class TermSlices(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class Spectrum(_WithoutCaches):
     """A log-linear model: log P(class | row) is, up to a constant, the weighted sum of terms that come from counts.
 
     The terms are, in this order: the log-posterior at each depth of the members, averaged over them; the log-posterior at each
@@ -203,6 +203,14 @@ class Spectrum:
     def classes(self) -> int:
         """The number of classes."""
         return self.variables[CLASS].card
+
+    @cached_property
+    def complete(self) -> tuple[bool, ...]:
+        """For each feature whether it had no missing values in training.
+
+        Trees have learned no branch for them: a row in which such a feature is missing ends at the node that splits by it.
+        """
+        return tuple(bool(family.tree.margin[-1] == 0) for family in self.main.families)
 
     @property
     def term_names(self) -> list[str]:
