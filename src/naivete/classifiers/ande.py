@@ -38,10 +38,11 @@ class AveragedDependence(NetworkClassifier, ABC):
     min_frequency : float, default=1
         Values are parents where they occur together in at least this many training cases; a row without such values is predicted
         with one parent less, finally by naive Bayes.
-    subsumption : float or None, default=100
+    subsumption : float or None, default=None
         Subsumption resolution: a value is left out of a row where another value of the row implies it, as "pregnant" implies
         "female". A value implies another one if both occur together in all training cases that have the first, and there are at
-        least `subsumption` of these. None keeps all values.
+        least `subsumption` of these, such as 100. By default all values are kept. It helps where columns are copies of others;
+        it makes probabilities wrong where columns are indicators of the values of one, since each 1 then implies many 0s.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class AveragedDependence(NetworkClassifier, ABC):
         self,
         *,
         min_frequency: float = 1,
-        subsumption: float | None = 100,
+        subsumption: float | None = None,
         smoothing: Any = 1.0,
         prior: Prior = None,
         calibration: str | None = None,
