@@ -48,11 +48,11 @@ class Spectrum(NetworkClassifier):
     with random orders and intervals, random trees and boosted trees are added, and the result is mixed with its best parts, which
     helps where there are few cases.
 
-    Structures and random trees come from the counts of all rows; boosted trees from a sample of at most `sample` cases, weights
-    and the logistic regression from at most 5,000 of these. If all weights are whole numbers, a row of weight w counts as w equal
-    rows. Otherwise weights say how important rows are, and their mean should be near 1: divide them by it, or the probabilities are
-    too sure, or not sure enough. It learns from files and clusters in five passes over the rows, six if a nominal feature has more
-    than 20 states.
+    Structures and random trees come from the counts of all rows; boosted trees from a sample of at most `sample` cases, weights and
+    the logistic regression from at most 5,000 of these, from fewer where the terms of many classes would exceed `budget`. If all
+    weights are whole numbers, a row of weight w counts as w equal rows. Otherwise weights say how important rows are, and their
+    mean should be near 1: divide them by it, or the probabilities are too sure, or not sure enough. It learns from files and
+    clusters in five passes over the rows, six if a nominal feature has more than 20 states.
 
     Parameters
     ----------
