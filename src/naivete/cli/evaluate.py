@@ -46,7 +46,7 @@ _COLUMNS: Final = {
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("data", metavar="DATA", nargs="+", help="one or more data files")
+    parser.add_argument("data", metavar="DATA", nargs="+", help="one or more data files; - for standard input (CSV)")
     models_option(parser)
     parser.add_argument("--folds", type=int, default=10, help="number of folds, stratified by class (10)")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (0)")
@@ -319,4 +319,5 @@ COMMAND = Command(
     ),
     arguments,
     run,
+    standard_input=True,
 )

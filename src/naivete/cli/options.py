@@ -87,9 +87,13 @@ def in_options(message: str) -> str:
     return with_options(message, _OPTION_OF)
 
 
+INPUTS: Final = "files, patterns in quotes ('part-*.csv'), folders, or - for standard input (CSV unless --format says otherwise)"
+"""What the argument of `fit` and `predict` may be."""
+
+
 def data_argument(parser: ArgumentParser, description: str) -> None:
     """Add the argument for one or several files, patterns or folders."""
-    parser.add_argument("data", metavar="DATA", nargs="+", help=f"{description}: files, patterns in quotes ('part-*.csv'), folders")
+    parser.add_argument("data", metavar="DATA", nargs="+", help=f"{description}: {INPUTS}")
 
 
 def reading_options(parser: ArgumentParser) -> None:
