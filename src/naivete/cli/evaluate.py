@@ -202,7 +202,7 @@ def _print(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
     if len(evaluations) > 1:
         say(*summary({name: evaluations[path].results for name, path in short_names(list(evaluations)).items()}), "")
     say("accuracy: mean +- standard deviation over the folds; balanced, F1, AUC: class means; bits, nats: log loss; *: the best")
-    say("fit s: training time in seconds, all folds together")
+    say("fit s: training time on the clock in seconds, all folds together; models sk:... use one thread, without their imports")
 
 
 def _write_page(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
