@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -26,7 +27,8 @@ from naivete.classifiers.saving import classifier_of, model_hash, model_of
 from naivete.classifiers.spectrum import Spectrum
 from naivete.counts.contexts import TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
-from naivete.errors import ModelFileError, ParameterError, ResourceError
+from naivete.encoding.encoder import Encoder
+from naivete.errors import ModelFileError, NaiveteWarning, ParameterError, ResourceError
 from naivete.inference import spectrum_prediction
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
 from naivete.learners import spectrum_structures, spectrum_weights
@@ -440,3 +442,18 @@ def test_contexts_of_streamed_rows_stay_within_the_budget() -> None:
     spectrum(Counts(streamed), SMALL)
     with pytest.raises(ResourceError, match=r"the combinations of values that occur take .* learn with a smaller depth"):
         spectrum(Counts(streamed, budget=20_000), replace(SMALL, sample=10))
+
+
+def test_the_setting_for_missing_values_is_not_ignored_silently() -> None:
+    """Missing values always count as values; the default says nothing, as it is not a choice."""
+    rng = np.random.default_rng(0)
+    X = [[value if value < "c" else None] for value in rng.choice(list("abc"), 90)]
+    y = [int(row[0] is None) for row in X]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = Spectrum(members=1).fit(X, y)
+    with pytest.warns(NaiveteWarning, match="always counts a missing value as a value of its own"):
+        state = Spectrum(members=1, encoder=Encoder(missing="state")).fit(X, y)
+    assert np.array_equal(plain.predict_proba(X), state.predict_proba(X))
+    with pytest.raises(ParameterError, match="always counts a missing value as a value of its own"):
+        Spectrum(encoder=Encoder(missing="em")).fit(X, y)

@@ -16,7 +16,7 @@ from naivete.classifiers.parameters import seed_of
 from naivete.counts.budget import BUDGET
 from naivete.encoding.discretization import EqualFrequency
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, quoted
+from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
 from naivete.inference.spectrum_terms import SpectrumPredictor
 from naivete.network.network import Network
 from naivete.network.spectrum import Spectrum as SpectrumModel
@@ -73,8 +73,9 @@ class Spectrum(NetworkClassifier):
         The seed of the random structures and of the sample: a whole number, a RandomState, or None for another one each time.
     encoder : Encoder or None, default=None
         How columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values are
-        nominal, and other numbers have up to 254 intervals, which the structures join. A missing value counts as a value of its
-        own, since it is often informative that a value is missing; values that did not occur in training, and columns that new
+        nominal, and other numbers have up to 254 intervals, which the structures join. A missing value always counts as a value of
+        its own, since it is often informative that a value is missing: "omit" and "state" of `Encoder(missing=...)` give the same
+        model, with a warning about "state", and "em" is refused; values that did not occur in training, and columns that new
         rows lack, count as missing.
 
     Attributes
@@ -142,7 +143,9 @@ class Spectrum(NetworkClassifier):
         """
         encoder = super().checked_encoder()
         if encoder.missing == "em":
-            raise ParameterError("missing='em': Spectrum counts missing values as a state of their own; choose 'omit' or 'state'")
+            raise ParameterError(
+                "missing='em': Spectrum always counts a missing value as a value of its own; leave this setting out"
+            )
         return replace(encoder, cut=encoder.cut or EqualFrequency(QUANTILES), missing="omit")
 
     def _settings(self) -> SpectrumSettings:
@@ -159,6 +162,12 @@ class Spectrum(NetworkClassifier):
         from naivete.learners.spectrum import spectrum
         from naivete.learners.spectrum_summary import summary_network
 
+        if self._encoder().missing == "state":
+            warn(
+                "Spectrum always counts a missing value as a value of its own: it learns the same model whether missing values are "
+                "marginalized ('omit', the default) or a state ('state')",
+                NaiveteWarning,
+            )
         model = spectrum(counts, self._settings())
         return summary_network(counts, model), {"spectrum_": model}
 

@@ -186,7 +186,7 @@ def encoding_options(parser: ArgumentParser) -> None:
     group.add_argument("--cut", metavar="METHOD", help=cuts)
     numbers = "numeric columns: discretized, normal or kernel densities, or the better of cut and normal for each column (cut)"
     group.add_argument("--numbers", choices=("cut", "normal", "kernel", "auto"), default="cut", help=numbers)
-    missing = "missing values: marginalized, a state of their own, or estimated by EM (omit)"
+    missing = "missing values: marginalized, a state of their own, or estimated by EM (omit); spectrum always has a state for them"
     group.add_argument("--missing", choices=("omit", "state", "em"), default="omit", help=missing)
     group.add_argument(
         "--unseen",
