@@ -18,6 +18,7 @@ import naivete
 from naivete import KDB, TAN, NaiveBayes
 from naivete.cases import MemoryCases
 from naivete.cases.base import Block
+from naivete.classifiers.ande import A2DE, AODE
 from naivete.classifiers.augmented import FAN, Full, KNaive
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.baselines import Majority
@@ -38,6 +39,7 @@ from tests.strategies import some_cases, structures
 
 LEAVE_ONE_OUT = "leave-one-out"
 CALIBRATED: list[Any] = [NaiveBayes, TAN, FAN, KDB, Full, KNaive, K2, HillClimb, CB, PC, SelectiveNaive, K2AS, InfoAS, JoinedNaive]
+CALIBRATED += [AODE, A2DE]
 
 
 def rows(n: int = 200, *, missing: bool = True) -> pd.DataFrame:
@@ -166,9 +168,11 @@ def test_what_has_no_leave_one_out_is_refused(case: str) -> None:
 
 
 def test_a_specification_says_which_models_have_no_calibration() -> None:
-    without = [entry.word for entry in REGISTRY if "calibration" not in entry.parameters]
-    assert {"c45", "id3", "recursive", "hidden"} <= set(without)
-    for word in without:
+    without = {entry.word for entry in REGISTRY if "calibration" not in entry.parameters}
+    assert {"c45", "id3", "recursive", "hidden", "spectrum"} <= without
+    with pytest.raises(ParameterError, match="spectrum is calibrated already: its weights are fitted by leave-one-out"):
+        classifier_of("spectrum:calibration=leave-one-out")
+    for word in without - {"spectrum"}:
         with pytest.raises(ParameterError, match="has no calibration, since there is no exact leave-one-out"):
             classifier_of(f"{word}:calibration=leave-one-out")
 
@@ -188,3 +192,34 @@ def test_one_class_and_single_cases() -> None:
     assert TAN(calibration=LEAVE_ONE_OUT).fit([["a"], ["b"]], ["x", "x"]).temperature_ == 1
     assert TAN(calibration=LEAVE_ONE_OUT).fit([["a"], ["b"]], ["x", "y"]).temperature_ == 1
     assert Majority(calibration=LEAVE_ONE_OUT).fit([["a"], ["b"], ["b"]], ["x", "y", "y"]).predict([["a"]]).tolist() == ["y"]
+
+
+def test_only_classifiers_with_a_calibration_document_its_temperature() -> None:
+    for entry in REGISTRY:
+        assert ("temperature_ :" in (entry.estimator.__doc__ or "")) == ("calibration" in entry.parameters), entry.name
+
+
+def test_an_average_in_any_order_has_the_same_temperature(tmp_path: Path) -> None:
+    """Also where it is learned from a file and in batches."""
+    model = AODE(calibration=LEAVE_ONE_OUT)
+    wanted = model_hash(clone(model).fit(X, Y))
+    mixed = FRAME.sample(frac=1, random_state=0)
+    assert model_hash(clone(model).fit(mixed.drop(columns="y"), mixed["y"])) == wanted
+    FRAME.to_parquet(tmp_path / "rows.parquet")
+    assert model_hash(clone(model).fit_cases(tmp_path / "rows.parquet", "y")) == wanted
+    batches = clone(model).partial_fit(X[:90], Y[:90], classes=sorted(set(Y))).partial_fit(X[90:], Y[90:])
+    assert model_hash(batches) == wanted
+
+
+def test_explanations_scores_and_single_rows_of_a_calibrated_average() -> None:
+    few = FRAME[FRAME["y"] != "perhaps"]
+    model = AODE(calibration=LEAVE_ONE_OUT).fit(few.drop(columns="y"), few["y"])
+    assert model.temperature_ != 1
+    rows_, expected = few.drop(columns="y").iloc[:3], model.predict_proba(few.drop(columns="y").iloc[:3])
+    assert np.allclose(model.explain(rows_).posterior, expected)
+    odds = np.log(expected[:, 1] / expected[:, 0])
+    assert np.allclose(model.decision_function(rows_), odds)
+    explained = model.explain(rows_, target_class="yes").by_feature
+    assert np.allclose(explained.base + explained.values.sum(axis=1), odds / np.log(2))
+    assert np.allclose(list(model.row_predictor()(rows_.iloc[0]).values()), expected[0])
+    assert np.allclose(model.predict_proba(rows_.iloc[:1]), expected[:1])

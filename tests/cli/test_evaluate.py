@@ -84,7 +84,7 @@ def test_arguments_after_the_models(run: Run, files: list[Path]) -> None:
 
 
 def test_the_legend_explains_the_seconds(run: Run, files: list[Path]) -> None:
-    assert "fit s: training time in seconds, all folds together" in run("evaluate", files[0], "--folds", "2").out
+    assert "fit s: training time on the clock in seconds, all folds together" in run("evaluate", files[0], "--folds", "2").out
 
 
 def test_a_model_that_fails_is_a_line_of_the_table(run: Run, files: list[Path]) -> None:

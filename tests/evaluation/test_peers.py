@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from naivete.classifiers.registry import PEERS
 from naivete.classifiers.specification import parse_spec, split_specs
@@ -82,3 +86,43 @@ def test_a_pipeline_of_scikit_learn() -> None:
     pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), BernoulliNB())
     (result,) = cross_validate({"pipeline": pipeline}, (X[["text", "truth"]], Y), folds=2)
     assert result.accuracy[0] > 0.55
+
+
+class _CountsThreads:
+    """A classifier that notes the most threads of a library that it may use."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+
+    def _note(self) -> None:
+        self.threads.append(max(library["num_threads"] for library in threadpool_info()))
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> _CountsThreads:
+        self._note()
+        self.classes = len(np.unique(y))
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        self._note()
+        return np.full((len(X), self.classes), 1 / self.classes)
+
+
+def test_one_thread_is_used_so_that_threads_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = _CountsThreads()
+    monkeypatch.setattr("naivete.evaluation.peers.RECIPES", {**RECIPES, "sk:hgb": lambda _: model})
+    with threadpool_limits(2):
+        Peer("sk:hgb").fit(X, Y).predict_proba(X)
+        assert model.threads == [1, 1]
+        assert max(library["num_threads"] for library in threadpool_info()) == 2
+
+
+def test_the_libraries_are_loaded_before_their_threads_are_limited() -> None:
+    """In a process of its own, in which scikit-learn was not imported before."""
+    code = (
+        "from threadpoolctl import threadpool_info; from naivete.evaluation.peers import Peer, RECIPES; "
+        "[Peer(word).load() for word in RECIPES]; before = len(threadpool_info()); "
+        "X = [['a', 1.5], ['b', 2.5], ['a', 3.5], ['b', 1.0]] * 10; y = [0, 1, 1, 0] * 10; "
+        "[Peer(word).fit(X, y).predict_proba(X) for word in RECIPES]; print(before == len(threadpool_info()))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "True"

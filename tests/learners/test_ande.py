@@ -14,17 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete import A2DE, AODE, Encoder, NaiveBayes, ParameterError, ResourceError
-from naivete.cases import MemoryCases
+from naivete import A2DE, AODE, Encoder, NaiveBayes, ParameterError, ResourceError, _kernels
+from naivete.cases import Block, MemoryCases
 from naivete.classifiers.model_file import model_bytes, model_from_bytes
 from naivete.classifiers.saving import classifier_of, model_hash, model_of
 from naivete.counts.counts import Counts
 from naivete.errors import ModelFileError, UnseenValueWarning
 from naivete.inference.ande import AnDEPredictor
+from naivete.inference.leave_one_out_ande import LeaveOneOutAnDE
+from naivete.inference.leave_one_out_networks import LeaveOneOut
 from naivete.inference.predictor import Predictor
 from naivete.learners.ande import ande
 from naivete.learners.naive import naive
-from tests.oracles import cases_of, chunked, identical, posterior, rows_of
+from tests.oracles import cases_of, chunked, identical, posterior, rows_of, weight_left_out, without_one
 from tests.strategies import some_cases
 
 Rows = list[tuple[list[int | None], Fraction]]
@@ -104,6 +106,39 @@ def test_predictions_are_those_of_the_formula(cases: MemoryCases, n: int, least:
             assert wanted is None or np.allclose(found[i], wanted, rtol=0, atol=1e-9)
 
 
+@given(
+    cases=some_cases(rows=(2, 20), features=(1, 4), max_card=3),
+    n=st.integers(1, 2),
+    least=st.integers(0, 4),
+    implied=st.sampled_from([None, 1, 3]),
+    smoothing=st.sampled_from([0.0, 0.5, 1.0, "m-estimate", "backoff", "clark-niblett"]),
+    uniform=st.booleans(),
+)
+@quick
+def test_leave_one_out_is_learning_again_without_the_row(
+    cases: MemoryCases, n: int, least: int, implied: int | None, smoothing: Any, uniform: bool
+) -> None:
+    classes = cases.variables[-1].card
+    prior = [1 / classes] * classes if uniform else None
+
+    def learned(training: MemoryCases) -> tuple[Any, Any]:
+        model = ande(Counts(training), n=n, min_frequency=least, subsumption=implied, smoothing=smoothing, prior=prior)
+        return model, naive(Counts(training), smoothing=smoothing, prior=prior)
+
+    whole, network = learned(cases)
+    weight = weight_left_out(np.ones(len(cases.block)) if cases.block.weight is None else cases.block.weight)
+    left_out = LeaveOneOutAnDE(whole, LeaveOneOut(Counts(cases), network, smoothing, prior))
+    found = _kernels.posterior(left_out(Block(cases.block.codes, weight)))
+    for i in range(len(cases.block)):
+        rest = without_one(cases, i)
+        if not len(rest.block):
+            continue
+        model, beside = learned(rest)
+        codes = [column[i : i + 1] for column in cases.block.codes[:-1]]
+        expected = AnDEPredictor(model, Predictor(beside)).posterior(codes, cases.has_missing)[0][0]
+        assert np.allclose(found[i], expected, rtol=0, atol=1e-9)
+
+
 @given(cases=some_cases(rows=(1, 30), features=(1, 4), max_card=3), seed=st.integers(0, 99), n=st.integers(1, 2))
 @quick
 def test_blocks_and_their_order_do_not_matter(cases: MemoryCases, seed: int, n: int) -> None:
@@ -160,9 +195,24 @@ def test_a_copy_of_a_feature_is_not_counted_twice() -> None:
     more = np.column_stack([X, X[:, 0]])
     for kind in (AODE, A2DE):
         alone = kind(subsumption=None).fit(X, y).predict_proba(X)
-        assert np.allclose(kind().fit(more, y).predict_proba(more), alone, rtol=0, atol=1e-12)
-        assert not np.allclose(kind(subsumption=None).fit(more, y).predict_proba(more), alone)
+        assert np.allclose(kind(subsumption=100).fit(more, y).predict_proba(more), alone, rtol=0, atol=1e-12)
+        assert not np.allclose(kind().fit(more, y).predict_proba(more), alone)
         assert not np.allclose(kind(subsumption=1000).fit(more, y).predict_proba(more), alone)
+
+
+def test_indicator_columns_do_not_make_the_default_sure_of_wrong_classes() -> None:
+    """With subsumption resolution a class in which a value never occurred has the uniform distribution of few values."""
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 2, 800)
+    letters = np.where(rng.random((800, 60)) < 0.3, 2 * y[:, None], rng.integers(0, 4, (800, 60)))
+    letters[:, 0] = y + rng.integers(0, 3, 800)
+    X = np.concatenate([letters == letter for letter in range(3)], axis=1).astype(int)
+
+    def loss(model: AODE) -> float:
+        posterior = model.fit(X[:400], y[:400]).predict_proba(X[400:])
+        return float(-np.log(posterior[np.arange(400), y[400:]]).mean())
+
+    assert loss(AODE()) < loss(AODE(subsumption=100)) / 5
 
 
 def test_unseen_values_and_rows_without_values() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -26,12 +27,14 @@ from naivete.classifiers.saving import classifier_of, model_hash, model_of
 from naivete.classifiers.spectrum import Spectrum
 from naivete.counts.contexts import TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
-from naivete.errors import ModelFileError, ParameterError, ResourceError
+from naivete.encoding.encoder import Encoder
+from naivete.errors import ModelFileError, NaiveteWarning, ParameterError, ResourceError
 from naivete.inference import spectrum_prediction
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
 from naivete.learners import spectrum_structures, spectrum_weights
-from naivete.learners.spectrum import SpectrumSettings, spectrum
+from naivete.learners.spectrum import SpectrumSettings, _most_terms, spectrum
 from naivete.learners.spectrum_structures import bin_information, columns_of, family_request, main_plan
+from naivete.learners.spectrum_weights import weighted_spectrum
 from naivete.learners.weighting import mixture_shares, temperature
 from naivete.network.spectrum import DEPTHS_OF_TREES
 from naivete.storage.packed import packed
@@ -498,11 +501,38 @@ def test_features_with_too_many_states_for_trees_are_left_to_the_structures(monk
     assert used - {-1}
 
 
-def test_the_terms_of_many_classes_stay_within_the_budget() -> None:
+def test_the_terms_of_many_classes_stay_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are fitted to fewer cases; where there is room for few only, this is refused before anything is counted."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 30)), rng.integers(0, 50, 600)
-    with pytest.raises(ResourceError, match=r"terms of 50 classes in 600 cases, which take [\d,]+ bytes; the budget is 7,000,000"):
-        Spectrum(members=1, budget=7_000_000).fit(X, y)
+    fitted_to: list[int] = []
+
+    def weighted(*arguments: Any, **options: Any) -> Any:
+        fitted_to.append(len(arguments[2].labels))
+        return weighted_spectrum(*arguments, **options)
+
+    monkeypatch.setattr("naivete.learners.spectrum.weighted_spectrum", weighted)
+    model = Spectrum(members=1, budget=8_000_000).fit(X, y)
+    assert 500 <= fitted_to[0] < 600
+    assert 8 * fitted_to[0] * 50 * len(model.term_weights_) <= 8_000_000
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("counted before it was refused")
+
+    monkeypatch.setattr("naivete.learners.spectrum.bin_information", never)
+    monkeypatch.setattr("naivete.learners.spectrum.cross_fitted_scores", never)
+    with pytest.raises(
+        ResourceError, match=r"of 50 classes in at least 500 cases, which take [\d,]+ bytes; the budget is 4,000,000"
+    ):
+        Spectrum(members=1, budget=4_000_000).fit(X, y)
+
+
+@pytest.mark.parametrize("settings_", [SMALL, SpectrumSettings(members=1), SpectrumSettings(trees=1, boosting=0)], ids=str)
+def test_the_number_of_terms_is_known_before_they_are_counted(settings_: SpectrumSettings) -> None:
+    model = spectrum(Counts(cases(0)), settings_)
+    trees, ensemble = sum(map(len, model.trees)), bool(model.members)
+    expected = _most_terms(settings_.depth, len(model.informative), trees, ensemble=ensemble, boosted=model.boosted is not None)
+    assert expected == len(model.term_names)
 
 
 def test_large_weights_are_fitted_by_all_kernels() -> None:
@@ -519,4 +549,19 @@ def test_contexts_of_streamed_rows_stay_within_the_budget() -> None:
     streamed = chunked(cases(0, 400), np.random.default_rng(0))
     spectrum(Counts(streamed), SMALL)
     with pytest.raises(ResourceError, match=r"the combinations of values that occur take .* learn with a smaller depth"):
-        spectrum(Counts(streamed, budget=20_000), SMALL)
+        spectrum(Counts(streamed, budget=20_000), replace(SMALL, sample=10))
+
+
+def test_the_setting_for_missing_values_is_not_ignored_silently() -> None:
+    """Missing values always count as values; the default says nothing, as it is not a choice."""
+    rng = np.random.default_rng(0)
+    X = [[value if value < "c" else None] for value in rng.choice(list("abc"), 90)]
+    y = [int(row[0] is None) for row in X]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = Spectrum(members=1).fit(X, y)
+    with pytest.warns(NaiveteWarning, match="always counts a missing value as a value of its own"):
+        state = Spectrum(members=1, encoder=Encoder(missing="state")).fit(X, y)
+    assert np.array_equal(plain.predict_proba(X), state.predict_proba(X))
+    with pytest.raises(ParameterError, match="always counts a missing value as a value of its own"):
+        Spectrum(encoder=Encoder(missing="em")).fit(X, y)

@@ -38,10 +38,11 @@ class AveragedDependence(NetworkClassifier, ABC):
     min_frequency : float, default=1
         Values are parents where they occur together in at least this many training cases; a row without such values is predicted
         with one parent less, finally by naive Bayes.
-    subsumption : float or None, default=100
+    subsumption : float or None, default=None
         Subsumption resolution: a value is left out of a row where another value of the row implies it, as "pregnant" implies
         "female". A value implies another one if both occur together in all training cases that have the first, and there are at
-        least `subsumption` of these. None keeps all values.
+        least `subsumption` of these, such as 100. By default all values are kept. It helps where columns are copies of others;
+        it makes probabilities wrong where columns are indicators of the values of one, since each 1 then implies many 0s.
 
     Attributes
     ----------
@@ -67,14 +68,17 @@ class AveragedDependence(NetworkClassifier, ABC):
         self,
         *,
         min_frequency: float = 1,
-        subsumption: float | None = 100,
+        subsumption: float | None = None,
         smoothing: Any = 1.0,
         prior: Prior = None,
+        calibration: str | None = None,
         class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, class_weight=class_weight, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.min_frequency = min_frequency
         self.subsumption = subsumption
 
@@ -101,6 +105,11 @@ class AveragedDependence(NetworkClassifier, ABC):
         model = ande(counts, n=self.n, **self._arguments())
         return naive(counts, smoothing=self.smoothing, prior=self.prior), {"ande_": model}
 
+    def _learned_temperature(self, counts: Counts, network: Network, learned: Mapping[str, Any]) -> float:
+        from naivete.learners.calibration import leave_one_out_temperature_of_average
+
+        return leave_one_out_temperature_of_average(counts, learned["ande_"], network, smoothing=self.smoothing)
+
     def _reestimated(self, counts: Counts, structure: Structure) -> tuple[Network, dict[str, Any]]:  # noqa: ARG002
         """Learn again: all models have the same structure whatever the cases."""
         return self._learn(counts)
@@ -118,7 +127,8 @@ class AveragedDependence(NetworkClassifier, ABC):
         """
         from naivete.inference.ensemble_explanation import Ensemble
 
-        return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, self.network_beside)
+        name, temperature = type(self).__name__, getattr(self, "temperature_", 1.0)
+        return Ensemble(name, self.predictor_, self.schema_, self.network_, self.network_beside, temperature=temperature)
 
     def plain_more(self) -> dict[str, Any]:
         """Return the counts, in the order of `ande_families`, and the settings as values and arrays for a model file.

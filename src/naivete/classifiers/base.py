@@ -305,7 +305,7 @@ class NetworkClassifier(
             else:
                 network, learned = self._reestimated(counts, structure)
             network, completed = self._completed(counts, network)
-            completed |= self._temperature(counts, network)
+            completed |= self._temperature(counts, network, learned)
         except MemoryError as error:
             if isinstance(error, ResourceError):
                 raise

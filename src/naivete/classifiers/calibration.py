@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from naivete.encoding.encoder import DENSITIES, Encoder
@@ -44,17 +45,21 @@ class CalibrationMixin:
             f"calibration='leave-one-out' subtracts a case from tables of counts, and this {type(self).__name__} has {reason}"
         )
 
-    def _temperature(self, counts: Counts, network: Network) -> dict[str, float]:
+    def _temperature(self, counts: Counts, network: Network, learned: Mapping[str, Any]) -> dict[str, float]:
         """Return the temperature of the posteriors as an attribute, where there is a calibration."""
-        from naivete.learners.calibration import leave_one_out_temperature
-
         if self.calibration is None:
             return {}
         if counts.continuous:
             self._refuse_calibration(_HAS_DENSITIES)
         if network.derived:
             self._refuse_calibration("derived columns, for which there is no exact leave-one-out")
-        return {"temperature_": leave_one_out_temperature(counts, network, **self._table_settings())}
+        return {"temperature_": self._learned_temperature(counts, network, learned)}
+
+    def _learned_temperature(self, counts: Counts, network: Network, learned: Mapping[str, Any]) -> float:  # noqa: ARG002
+        """Return the temperature of the posteriors, by leave-one-out; `learned` is what was learned with the network."""
+        from naivete.learners.calibration import leave_one_out_temperature
+
+        return leave_one_out_temperature(counts, network, **self._table_settings())
 
     def _table_settings(self) -> dict[str, Any]:
         """Return the smoothing and the prior with which the tables were estimated."""

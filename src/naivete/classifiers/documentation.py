@@ -9,6 +9,8 @@ from typing import Final
 
 __all__ = ["complete_docstring"]
 
+_PARAMETER_OF: Final = {"temperature_": "calibration"}
+"""Attributes that only classifiers with a certain parameter have."""
 _TITLE: Final = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 
 
@@ -29,7 +31,9 @@ def complete_docstring(cls: type, base: type) -> None:
         return
     sections, general = _sections(cls.__doc__), _described(base)
     specific = {title: _entries(sections.get(title, "")) for title in general}
-    wanted = {"Parameters": _parameters(cls), "Attributes": [*{**specific["Attributes"], **general["Attributes"]}]}
+    parameters = _parameters(cls)
+    attributes = [name for name in general["Attributes"] if _PARAMETER_OF.get(name, "self") in ("self", *parameters)]
+    wanted = {"Parameters": parameters, "Attributes": [*dict.fromkeys([*specific["Attributes"], *attributes])]}
     for title, names in wanted.items():
         entries = {**general[title], **specific[title]}
         sections[title] = "\n".join(dict.fromkeys(entries[name] for name in names if name in entries))

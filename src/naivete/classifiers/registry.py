@@ -110,7 +110,7 @@ REGISTRY: Final = (
         "aode",
         "AODE",
         "ande",
-        {"aode": "averages models in which one feature is a parent of all others; subsumption=none, min_frequency=30"},
+        {"aode": "averages models in which one feature is a parent of all others; subsumption=100, min_frequency=30"},
         similar=("a1de",),
     ),
     Entry("a2de", "A2DE", "ande", {"a2de": "the same with two features as parents; needs more cases, cubic in the features"}),

@@ -95,6 +95,11 @@ def _parameter(text: str, word: str, part: str) -> tuple[str, Value]:
     known = BY_WORD[word].parameters
     if name not in known:
         if name == "calibration":
+            if word == "spectrum":
+                raise ParameterError(
+                    f"model {quoted(text)}: spectrum is calibrated already: its weights are fitted by leave-one-out; leave out "
+                    "calibration"
+                )
             raise ParameterError(f"model {quoted(text)}: {word} has no calibration, since there is no exact leave-one-out for it")
         hint = _hint(name, known, "criterion" if name == "score" and "criterion" in known else None)
         raise ParameterError(f"model {quoted(text)}: {word} has no parameter {quoted(name)}; {hint}")

@@ -16,7 +16,7 @@ from naivete.classifiers.parameters import seed_of
 from naivete.counts.budget import BUDGET
 from naivete.encoding.discretization import EqualFrequency
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, quoted
+from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
 from naivete.inference.spectrum_terms import SpectrumPredictor
 from naivete.network.network import Network
 from naivete.network.spectrum import Spectrum as SpectrumModel
@@ -48,11 +48,12 @@ class Spectrum(NetworkClassifier):
     with random orders and intervals, random trees and boosted trees are added, and the result is mixed with its best parts, which
     helps where there are few cases.
 
-    Structures and random trees come from the counts of all rows; boosted trees from a sample of at most `sample` cases, weights
-    and the logistic regression from at most 5,000 of these. If all weights are whole numbers, a row of weight w counts as w equal
-    rows. Otherwise weights say how important rows are, and their mean should be near 1: divide them by it, or the probabilities are
-    too sure, or not sure enough. Rows that were repeated on purpose, such as those of an oversampled class, are recognized. It
-    learns from files and clusters in five passes over the rows, six if a nominal feature has more than 20 states.
+    Structures and random trees come from the counts of all rows; boosted trees from a sample of at most `sample` cases, weights and
+    the logistic regression from at most 5,000 of these, from fewer where the terms of many classes would exceed `budget`. If all
+    weights are whole numbers, a row of weight w counts as w equal rows. Otherwise weights say how important rows are, and their
+    mean should be near 1: divide them by it, or the probabilities are too sure, or not sure enough. Rows that were repeated on
+    purpose, such as those of an oversampled class, are recognized. It learns from files and clusters in five passes over the rows,
+    six if a nominal feature has more than 20 states.
 
     Parameters
     ----------
@@ -74,9 +75,10 @@ class Spectrum(NetworkClassifier):
     encoder : Encoder or None, default=None
         How columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values are
         nominal, and other numbers have up to 254 intervals, which the structures join. In columns with missing values in training,
-        a missing value counts as a value of its own, since it is often informative that a value is missing. In other columns it
-        is unknown: it adds nothing, and trees stop at the node that asks for it. Values that did not occur in training, and
-        columns that new rows lack, count as missing.
+        a missing value always counts as a value of its own, since it is often informative that a value is missing: "omit" and
+        "state" of `Encoder(missing=...)` give the same model, with a warning about "state", and "em" is refused. In other columns
+        a missing value is unknown: it adds nothing, and trees stop at the node that asks for it. Values that did not occur in
+        training, and columns that new rows lack, count as missing.
 
     Attributes
     ----------
@@ -143,7 +145,9 @@ class Spectrum(NetworkClassifier):
         """
         encoder = super().checked_encoder()
         if encoder.missing == "em":
-            raise ParameterError("missing='em': Spectrum counts missing values as a state of their own; choose 'omit' or 'state'")
+            raise ParameterError(
+                "missing='em': Spectrum always counts a missing value as a value of its own; leave this setting out"
+            )
         return replace(encoder, cut=encoder.cut or EqualFrequency(QUANTILES), missing="omit")
 
     def _settings(self) -> SpectrumSettings:
@@ -160,6 +164,12 @@ class Spectrum(NetworkClassifier):
         from naivete.learners.spectrum import spectrum
         from naivete.learners.spectrum_summary import summary_network
 
+        if self._encoder().missing == "state":
+            warn(
+                "Spectrum always counts a missing value as a value of its own: it learns the same model whether missing values are "
+                "marginalized ('omit', the default) or a state ('state')",
+                NaiveteWarning,
+            )
         model = spectrum(counts, self._settings())
         return summary_network(counts, model), {"spectrum_": model}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Final
 
 from naivete.cli import (
@@ -29,6 +30,7 @@ from naivete.cli.options import in_options
 from naivete.cli.output import complain, notes, silence
 from naivete.cli.parsing import Command, Finished, parse
 from naivete.cli.signals import Terminated, interruptible, reason
+from naivete.cli.standard_input import with_standard_input
 from naivete.errors import FileError, ModelFileError, NaiveteError, ParameterError, ResourceError
 
 __all__ = ["main"]
@@ -77,7 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     try:
         command, arguments = parse(COMMANDS, words)
-        code = command.run(arguments)
+        with with_standard_input(arguments) if command.standard_input else nullcontext():
+            code = command.run(arguments)
     except Finished as finished:
         code = finished.code
     sys.stdout.flush()

@@ -30,7 +30,7 @@ LARGE: Final = 10_000_000
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("data", metavar="DATA", help="data file")
+    parser.add_argument("data", metavar="DATA", help="data file, or - for standard input (CSV unless --format says otherwise)")
     target_options(parser)
     reading_options(parser)
     progress_option(parser)
@@ -238,4 +238,5 @@ COMMAND = Command(
     ("naivete describe weather.arff", "naivete describe mushrooms.csv --target class --json"),
     arguments,
     run,
+    standard_input=True,
 )

@@ -46,7 +46,7 @@ _COLUMNS: Final = {
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("data", metavar="DATA", nargs="+", help="one or more data files")
+    parser.add_argument("data", metavar="DATA", nargs="+", help="one or more data files; - for standard input (CSV)")
     models_option(parser)
     parser.add_argument("--folds", type=int, default=10, help="number of folds, stratified by class (10)")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (0)")
@@ -202,7 +202,7 @@ def _print(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
     if len(evaluations) > 1:
         say(*summary({name: evaluations[path].results for name, path in short_names(list(evaluations)).items()}), "")
     say("accuracy: mean +- standard deviation over the folds; balanced, F1, AUC: class means; bits, nats: log loss; *: the best")
-    say("fit s: training time in seconds, all folds together")
+    say("fit s: training time on the clock in seconds, all folds together; models sk:... use one thread, without their imports")
 
 
 def _write_page(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
@@ -319,4 +319,5 @@ COMMAND = Command(
     ),
     arguments,
     run,
+    standard_input=True,
 )

@@ -22,7 +22,8 @@ __all__ = ["COMMAND"]
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument("data", metavar="DATA", help="file with the rows; columns are matched by name, others are ignored")
+    rows = "file with the rows, or - for standard input (CSV); columns are matched by name, others are ignored"
+    parser.add_argument("data", metavar="DATA", help=rows)
     parser.add_argument("--row", action="extend", nargs="+", metavar="N", help="rows to explain, counted from 1 (the first row)")
     parser.add_argument("--class", dest="target_class", metavar="CLASS", help="class to explain; by default the predicted one")
     parser.add_argument("--against", metavar="CLASS", help="class to compare it with; by default all others together")
@@ -139,4 +140,5 @@ COMMAND = Command(
     ),
     arguments,
     run,
+    standard_input=True,
 )

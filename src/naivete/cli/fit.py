@@ -209,4 +209,5 @@ COMMAND = Command(
     ),
     arguments,
     run,
+    standard_input=True,
 )

@@ -87,9 +87,13 @@ def in_options(message: str) -> str:
     return with_options(message, _OPTION_OF)
 
 
+INPUTS: Final = "files, patterns in quotes ('part-*.csv'), folders, or - for standard input (CSV unless --format says otherwise)"
+"""What the argument of `fit` and `predict` may be."""
+
+
 def data_argument(parser: ArgumentParser, description: str) -> None:
     """Add the argument for one or several files, patterns or folders."""
-    parser.add_argument("data", metavar="DATA", nargs="+", help=f"{description}: files, patterns in quotes ('part-*.csv'), folders")
+    parser.add_argument("data", metavar="DATA", nargs="+", help=f"{description}: {INPUTS}")
 
 
 def reading_options(parser: ArgumentParser) -> None:
@@ -182,7 +186,7 @@ def encoding_options(parser: ArgumentParser) -> None:
     group.add_argument("--cut", metavar="METHOD", help=cuts)
     numbers = "numeric columns: discretized, normal or kernel densities, or the better of cut and normal for each column (cut)"
     group.add_argument("--numbers", choices=("cut", "normal", "kernel", "auto"), default="cut", help=numbers)
-    missing = "missing values: marginalized, a state of their own, or estimated by EM (omit)"
+    missing = "missing values: marginalized, a state of their own, or estimated by EM (omit); spectrum always has a state for them"
     group.add_argument("--missing", choices=("omit", "state", "em"), default="omit", help=missing)
     group.add_argument(
         "--unseen",

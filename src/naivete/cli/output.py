@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import os
@@ -11,7 +12,7 @@ import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from naivete.cli.options import in_options
 
@@ -28,6 +29,7 @@ __all__ = [
     "notes",
     "number",
     "say",
+    "shown_as",
     "silence",
     "target_text",
     "text_table",
@@ -49,9 +51,33 @@ def escaped(value: object) -> str:
 
 def say(*lines: str) -> None:
     """Print lines of results; characters that standard output cannot encode are escaped."""
-    text = "".join(f"{line}\n" for line in lines)
+    text = _with_shown_names("".join(f"{line}\n" for line in lines))
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+@contextmanager
+def shown_as(path: str, name: str) -> Iterator[None]:
+    """Print a name in place of a path in the output of the body."""
+    written = path, escaped(path), json.dumps(path)[1:-1]
+    _names.update(dict.fromkeys(written, name))
+    try:
+        yield
+    except Exception as error:  # its message is printed after the body
+        error.args = tuple(_with_shown_names(value) if isinstance(value, str) else value for value in error.args)
+        raise
+    finally:
+        for text in written:
+            _names.pop(text, None)
+
+
+_names: Final[dict[str, str]] = {}
+
+
+def _with_shown_names(text: str) -> str:
+    for path, name in _names.items():
+        text = text.replace(path, name)
+    return text
 
 
 def note(text: str) -> None:
@@ -66,7 +92,7 @@ def complain(text: str) -> None:
 
 def _print_error(line: str) -> None:
     with suppress(OSError, ValueError):  # a closed standard error is no reason to fail
-        print(line, file=sys.stderr, flush=True)
+        print(_with_shown_names(line), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -48,6 +48,7 @@ class Command:
     examples : examples of its use.
     arguments : adds the arguments of the command to a parser.
     run : runs the command and returns the exit code.
+    standard_input : whether - among the data files is standard input.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Command:
     examples: Sequence[str]
     arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[Namespace], int]
+    standard_input: bool = False
 
 
 class _StoreOnce(argparse.Action):

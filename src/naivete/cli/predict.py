@@ -334,4 +334,5 @@ COMMAND = Command(
     ),
     arguments,
     run,
+    standard_input=True,
 )

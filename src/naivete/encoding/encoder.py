@@ -44,7 +44,7 @@ class Encoder:
         How missing values are treated. "omit" counts each family on the rows in which all its members are observed, and
         marginalizes missing values when predicting. "state" makes missing a state of the columns in which it occurs. "em" is "omit"
         while the structure is learned; then the tables are estimated from all rows by expectation-maximization
-        (`naivete.inference.em`).
+        (`naivete.inference.em`). `Spectrum` always counts a missing value as a value of its own, and refuses "em".
     unseen : {"marginalise", "smooth", "error"}, default="marginalise"
         How a value that did not occur in training is treated when predicting: "marginalise" treats it as missing, with a warning;
         "smooth" gives it the probability that smoothing reserves for it; "error" refuses it.

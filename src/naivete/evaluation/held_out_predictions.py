@@ -26,6 +26,7 @@ from naivete.evaluation.external_models import rows_for, unfitted_copy, weight_p
 from naivete.evaluation.fold_estimates import FoldEstimates, exact_pseudo_count
 from naivete.evaluation.held_out_counts import HeldOutCounts, SharedCounts
 from naivete.evaluation.partitioned_counts import PartitionedCounts, all_but_one, up_to
+from naivete.evaluation.peers import Peer
 from naivete.evaluation.protocols import Split
 from naivete.variables import CLASS, Variable
 
@@ -134,6 +135,8 @@ class _FittedToRows:
         model = unfitted_copy(self.models[name])
         weights = {} if train.weight is None else {weight_parameter(model, name): train.weight}
         train_rows, test_rows = rows_for(model, train), rows_for(model, test)
+        if isinstance(model, Peer):
+            model.load()
         with warnings.catch_warnings(record=True) as caught:
             _record_own_warnings()
             started = time.perf_counter()

@@ -86,13 +86,16 @@ class AnDEPredictor:
             joint[others] = self.naive.joint([column[others] for column in codes], has_missing)
         return joint
 
-    def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:
-        """Return P(class | row), and the rows that have probability zero in every class, with naive Bayes too.  # (row, class)"""
+    def posterior(self, codes: Codes, has_missing: Bools, temperature: float = 1.0) -> tuple[Numbers, Integers]:
+        """Return P(class | row), and the rows that have probability zero in every class, with naive Bayes too.  # (row, class)
+
+        The probabilities are raised to the power `temperature`, and normalized.
+        """
         joint, others = self._averages(codes)
         result = np.empty_like(joint)
         averaged = np.setdiff1d(np.arange(len(joint)), others, assume_unique=True)
-        result[averaged] = _kernels.posterior(joint[averaged])
-        result[others], impossible = self.naive.posterior([column[others] for column in codes], has_missing)
+        result[averaged] = _kernels.posterior(joint[averaged] if temperature == 1 else joint[averaged] * temperature)
+        result[others], impossible = self.naive.posterior([column[others] for column in codes], has_missing, temperature)
         return result, others[impossible]
 
     def _averages(self, codes: Codes) -> tuple[Numbers, Integers]:

@@ -55,6 +55,7 @@ class Ensemble:
     network : the network from which background rows are drawn, and which gives the typicality of rows.
     network_name : what this network is called in texts.
     spectrum : the model of a `Spectrum`, None for others.
+    temperature : the power to which the posterior probabilities are raised.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Ensemble:
     network: Network
     network_name: str
     spectrum: Spectrum | None = None
+    temperature: float = 1.0
 
     @property
     def is_sum(self) -> bool:
@@ -127,7 +129,6 @@ class EnsembleExplainer:
     seed : the seed of the background rows and of the permutations.
     """
 
-    temperature = 1.0
     training = None
     has_intervals = False
     no_interval = "no interval for this classifier"
@@ -136,7 +137,7 @@ class EnsembleExplainer:
         self, ensemble: Ensemble, background: Codes | None = None, permutations: int = PERMUTATIONS, seed: int = 0
     ) -> None:
         self.ensemble = ensemble
-        self.predictor = ensemble.predictor
+        self.predictor, self.temperature = ensemble.predictor, ensemble.temperature
         self.network = ensemble.network
         self.variables = ensemble.variables
         self.classes = ensemble.network.variables[CLASS].card
@@ -272,7 +273,8 @@ class EnsembleExplainer:
         return posterior_log_odds(posterior, targets, None if other is None else np.full(len(posterior), other))
 
     def _posterior(self, codes: Codes) -> Numbers:
-        return np.asarray(self.predictor.posterior(codes, self.has_missing(codes))[0])
+        temperature = {} if self.temperature == 1 else {"temperature": self.temperature}
+        return np.asarray(self.predictor.posterior(codes, self.has_missing(codes), **temperature)[0])
 
     def has_missing(self, codes: Codes) -> Bools:
         """Return which columns have missing values."""

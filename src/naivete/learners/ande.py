@@ -22,7 +22,7 @@ def ande(
     *,
     n: int,
     min_frequency: float = 1,
-    subsumption: float | None = 100,
+    subsumption: float | None = None,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> AnDE:

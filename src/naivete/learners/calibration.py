@@ -10,12 +10,14 @@ import numpy as np
 from naivete.cases.base import Block
 from naivete.cases.sample import sampled
 from naivete.counts.counts import Counts
+from naivete.inference.leave_one_out_ande import LeaveOneOutAnDE
 from naivete.inference.leave_one_out_networks import LeaveOneOut
 from naivete.learners.weighting import temperature
+from naivete.network.ande import AnDE
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["leave_one_out_temperature"]
+__all__ = ["leave_one_out_temperature", "leave_one_out_temperature_of_average"]
 
 SAMPLE: Final = 10_000
 """The largest number of distinct cases from which the temperature is computed."""
@@ -48,7 +50,27 @@ def leave_one_out_temperature(
     Guo, Pleiss, Sun and Weinberger (2017), On calibration of modern neural networks, section 4.2, with leave-one-out in place of
     held-out cases.
     """
-    left_out = LeaveOneOut(counts, network, smoothing, prior)
+    return _temperature(counts, LeaveOneOut(counts, network, smoothing, prior))
+
+
+def leave_one_out_temperature_of_average(counts: Counts, model: AnDE, network: Network, *, smoothing: object = 1.0) -> float:
+    """Return the temperature of an averaged n-dependence estimator, as `leave_one_out_temperature` does that of a network.
+
+    Minimum frequency and subsumption are decided without the case too.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    model : the model that was learned from them.
+    network : the naive Bayes network that was estimated from them.
+    smoothing : that of the estimation.
+    """
+    prior = None if model.prior is None else model.prior.tolist()
+    return _temperature(counts, LeaveOneOutAnDE(model, LeaveOneOut(counts, network, smoothing, prior)))
+
+
+def _temperature(counts: Counts, left_out: LeaveOneOut | LeaveOneOutAnDE) -> float:
+    """Return the best temperature of the predictions of a sample of the cases, each without its case."""
     sample = sampled(counts.fold, [*counts.features, CLASS], SAMPLE, 0)
     logs = left_out(Block((*sample.codes, sample.labels), sample.left_out))
     predictable = left_out.classes[sample.labels] > sample.left_out

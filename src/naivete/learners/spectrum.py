@@ -32,7 +32,7 @@ from naivete.learners.spectrum_structures import (
     main_plan,
 )
 from naivete.learners.spectrum_weights import cross_fitted_scores, weighted_spectrum
-from naivete.network.spectrum import Bins, Linear, Spectrum, Tree
+from naivete.network.spectrum import DEPTHS_OF_TREES, Bins, Linear, Spectrum, Tree
 from naivete.variables import CLASS, Variables
 
 __all__ = ["SpectrumSettings", "spectrum"]
@@ -56,6 +56,8 @@ TREE_ROWS = 5000
 """The most cases on which trees are grown."""
 WEIGHT_ROWS = 5000
 """The most cases to which weights and linear scores are fitted."""
+FEWEST_WEIGHT_ROWS = 500
+"""With less room for terms than for this many cases, nothing is learned."""
 RULE = ContextEstimate()
 
 
@@ -99,8 +101,10 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     boosting = settings.boosting if ensemble else 0
     most_cases = settings.sample if boosting else min(settings.sample, WEIGHT_ROWS)
     cases = sampled(counts.fold, [*informative.tolist(), CLASS], most_cases, seed)
-    sample = cases.first(WEIGHT_ROWS)
-    folds = folds_of(sample, FOLDS)
+    splittable = informative[np.array([variables[x].card < WIDEST_OF_TREES for x in informative.tolist()], bool)]
+    trees = settings.trees if ensemble and len(splittable) else 0
+    terms = _most_terms(settings.depth, len(informative), trees, ensemble=ensemble, boosted=boosting > 0)
+    sample, folds = _weight_sample(cases, variables[CLASS].card, terms, 1 + ensemble, counts.budget)
     scores = cross_fitted_scores(variables, informative.tolist(), cases, sample, folds, boosting, seed)
     bits, pair_bits = bin_information(counts, columns)
     order = by_information(columns, bits)
@@ -108,24 +112,44 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     members = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
     plans = [main_plan(columns, bits, pair_bits, settings.depth)]
     plans += [drawn_plan(columns, bits, pair_bits, settings.depth, i, random) for i in range(members)]
-    splittable = informative[np.array([variables[x].card < WIDEST_OF_TREES for x in informative.tolist()], bool)]
-    trees = settings.trees if ensemble and len(splittable) else 0
     nodes, grown_on = _grown_trees(variables, splittable, sample, folds, trees, random)
     result = _counted(counts, plans, nodes, order, settings)
-    _check_terms(result, len(folds.case), counts.budget)
     return weighted_spectrum(result, columns, sample, folds, grown_on, scores, mixture=settings.mixture)
 
 
-def _check_terms(spectrum: Spectrum, rows: int, budget: int) -> None:
-    """Raise an error if the terms to which weights are fitted exceed the budget, before they are computed."""
-    terms, copies = len(spectrum.term_names), 1 + bool(spectrum.members)  # the mixture needs those without each fold
-    needed = 8 * rows * spectrum.classes * terms * copies
-    if needed > budget:
-        raise ResourceError(
-            f"the weights of the model are fitted to {terms:,} terms of {spectrum.classes:,} classes in {rows:,} cases, which take "
-            f"{needed:,} bytes; the budget is {budget:,} bytes: choose a classifier without weights such as SKDB, leave out "
-            "features with little information about the class (see `relevance_` of NaiveBayes), or raise `budget=`"
-        )
+def _most_terms(depth: int, features: int, trees: int, *, ensemble: bool, boosted: bool) -> int:
+    """Return how many terms have a weight, as `Spectrum.term_names` lists them, before anything is counted."""
+    groups = min(trees, len(TREE_GROUPS))
+    return (depth + 1) * (1 + ensemble) + min(features, MOST_TERMS) + (len(DEPTHS_OF_TREES) + 1) * groups + 1 + boosted
+
+
+def _weight_sample(cases: Sample, classes: int, terms: int, copies: int, budget: int) -> tuple[Sample, Folds]:
+    """Return the cases to which weights are fitted, and their folds: as many as the budget allows for the terms of all classes.
+
+    Parameters
+    ----------
+    cases : a sample of the cases.
+    classes : the number of classes.
+    terms : the number of terms.
+    copies : how often the terms are stored: the mixture needs those without each fold too.
+    budget : the most bytes that the terms may take. An error is raised if there is no room for `FEWEST_WEIGHT_ROWS`.
+    """
+    bytes_of_row, rows = 8 * classes * terms * copies, WEIGHT_ROWS
+    while True:
+        sample = cases.first(rows)
+        folds = folds_of(sample, FOLDS)
+        needed = bytes_of_row * len(folds.case)
+        if needed <= budget:
+            return sample, folds
+        rows = len(sample.labels) * budget // needed
+        if rows < FEWEST_WEIGHT_ROWS:
+            fewest = min(FEWEST_WEIGHT_ROWS, len(sample.labels))
+            raise ResourceError(
+                f"the weights of the model are fitted to {terms:,} terms of {classes:,} classes in at least {fewest:,} cases, "
+                f"which take {bytes_of_row * fewest:,} bytes; the budget is {budget:,} bytes: choose a classifier without weights "
+                "such as SKDB, leave out features with little information about the class (see `relevance_` of NaiveBayes), or "
+                "raise `budget=`"
+            )
 
 
 def _grown_trees(
