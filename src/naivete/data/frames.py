@@ -256,7 +256,7 @@ def _finite(name: Name, values: NDArray[np.float64], source: str) -> NDArray[np.
 
 def _infinite(name: Name, row: int, value: Any, source: str) -> str:
     return (
-        f"{source}: column {quoted(name)}, row {row + 1}: {value} is infinity, not a number to learn from; "
+        f"{source}: column {quoted(name)}, row {row + 1}: {value} is infinity, not a finite number; "
         "replace it by a finite value or by a missing one"
     )
 
