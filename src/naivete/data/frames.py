@@ -375,6 +375,8 @@ def _from_frame(X: Any, source: str, only: Collection[Name] | None) -> Table:
 def _from_series(name: Name, series: Any, nw: Any, source: str) -> Column:
     dtype = series.dtype
     if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        if isinstance(dtype, nw.Categorical) and series.implementation.is_polars():  # its categories are in the order of the rows
+            return _from_text(name, series.to_list())
         return _from_categories(name, series, source)
     if dtype == nw.Boolean:
         values = series.to_list()
