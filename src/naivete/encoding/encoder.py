@@ -246,7 +246,7 @@ class Encoder:
         if rows and column.empty:
             warn(
                 f"column {quoted(column.name)} has no value in any row and carries no information; "
-                "leave it out (`ignore=`) or fill it in",
+                "remove it (from files: `ignore=`) or fill it in",
                 NaiveteWarning,
             )
         missing, other = self.missing == "state" and column.has_missing, self.unseen == "smooth"
