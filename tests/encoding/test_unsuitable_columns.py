@@ -128,9 +128,13 @@ def test_one_warning_names_all_columns_with_the_reasons() -> None:
 
 def test_the_warning_tells_what_uses_a_column_with_a_single_value_and_missing_ones() -> None:
     half = column(["yes" if i % 2 else None for i in range(N)][1:], "half")
-    with pytest.warns(UnsuitableColumnWarning, match=r"'half' \(a single value or missing; it has an effect only where") as caught:
-        Encoder().schema(value_counts(half, column(["USA"] * (N - 1), "country")))
-    assert "'country' (a single value)" in str(caught[0].message)
+    other = column(["ja" if i % 3 else None for i in range(N)][1:], "other")
+    with pytest.warns(UnsuitableColumnWarning, match=r"'half' \(a single value or missing\), 'other' \(") as caught:
+        Encoder().schema(value_counts(half, other, column(["USA"] * (N - 1), "country")))
+    message = str(caught[0].message)
+    assert "'country' (a single value); a single value or missing: it has an effect only where missing counts" in message
+    assert message.endswith("as with `missing='state'`")
+    assert message.count("only where") == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from naivete.cli.inputs import check_columns, differences_from_text, read_table, usual_target
-from naivete.cli.options import kept_kinds, kept_names, progress_option, reading_options, target_options
+from naivete.cli.options import in_options, kept_kinds, kept_names, progress_option, reading_options, target_options
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
@@ -78,7 +78,7 @@ def _columns(table: Table, args: Namespace, others: Sequence[object]) -> list[di
     for record in records:
         problem = None if record["name"] in others else unsuitable.get(record["name"])
         record["unsuitable"] = None if problem is None else problem.kind
-        record["remark"] = differences.get(record["name"], "") if problem is None else problem.reason
+        record["remark"] = differences.get(record["name"], "") if problem is None else in_options(problem.reason)
     return records
 
 
@@ -202,12 +202,17 @@ def _lines(described: dict[str, Any]) -> list[str]:
 
 
 def _advice(described: dict[str, Any]) -> list[str]:
+    from naivete.encoding.unsuitable_columns import IF_MISSING_COUNTS, OR_MISSING
+
     left_out = [str(record["name"]) for record in described["columns"] if record["unsuitable"] not in (None, "constant")]
-    if not left_out:
-        return []
-    some = "is one column" if len(left_out) == 1 else f"are {len(left_out)} columns"
-    advice = f"there {some} without information for new cases, which models leave out; to use them anyway: --keep"
-    return ["", escaped(f"{advice} {shlex.quote(','.join(left_out))}")]
+    advice = []
+    if left_out:
+        some = "is one column" if len(left_out) == 1 else f"are {len(left_out)} columns"
+        keep = f"--keep {shlex.quote(','.join(left_out))}"
+        advice.append(f"there {some} without information for new cases, which models leave out; to use them anyway: {keep}")
+    if any(record["remark"] == OR_MISSING for record in described["columns"]):
+        advice.append(in_options(IF_MISSING_COUNTS))
+    return [] if not advice else ["", *map(escaped, advice)]
 
 
 def _consistency_line(described: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from naivete.encoding.value_counts import ColumnCounts
 from naivete.errors import UnsuitableColumnWarning, quoted, warn
 from naivete.variables import Name, State
 
-__all__ = ["ENOUGH", "Unsuitable", "unsuitable", "warn_unsuitable"]
+__all__ = ["ENOUGH", "IF_MISSING_COUNTS", "OR_MISSING", "Unsuitable", "unsuitable", "warn_unsuitable"]
 
 ENOUGH: Final = 50
 """With fewer observed values, different values in all rows are no reason to leave a column out."""
@@ -53,8 +53,10 @@ _OF_ARRAY: Final = re.compile(r"x\d{1,9}")
 _ID: Final = re.compile(r"(?:^|[^a-z])(?:id|uuid|guid)(?:$|[^a-z])|[a-z](?:Id|ID)(?:$|[^a-z])|^(?:ID|Id|UUID|GUID)s?$")
 
 
-OR_MISSING: Final = "a single value or missing; it has an effect only where missing counts as a value, as with `missing='state'`"
+OR_MISSING: Final = "a single value or missing"
 """The reason given for a constant column with missing values."""
+IF_MISSING_COUNTS: Final = f"{OR_MISSING}: it has an effect only where missing counts as a value, as with `missing='state'`"
+"""What messages say once about all constant columns with missing values."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ def warn_unsuitable(columns: Sequence[Unsuitable]) -> None:
         )
     if constant:
         listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in constant])
-        parts.append(f"without effect: {listed}")
+        some_missing = any(column.reason == OR_MISSING for column in constant)
+        parts.append(f"without effect: {listed}" + (f"; {IF_MISSING_COUNTS}" if some_missing else ""))
     if parts:
         warn(f"columns {'; columns '.join(parts)}", UnsuitableColumnWarning)
 
