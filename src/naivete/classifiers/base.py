@@ -82,7 +82,7 @@ class NetworkClassifier(
         predicted class. By default the probabilities are those of the network.
     class_weight : dict, "balanced" or None, default=None
         The weight of each class by label, by which the weights of its rows are multiplied; classes that are not named have weight
-        one. "balanced" gives all classes the same total weight, as in scikit-learn.
+        one. A class of weight 0 is left out with a warning. "balanced" gives all classes the same total weight, as in scikit-learn.
     encoder : Encoder or None, default=None
         How columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values are
         nominal, other numbers are discretized by the minimum description length principle, and missing and unseen values are
