@@ -15,7 +15,7 @@ from naivete.variables import Name, State, Variable, state_key
 
 if TYPE_CHECKING:
     from naivete.encoding.discretization import Cut
-    from naivete.encoding.unsuitable_columns import Unsuitable
+    from naivete.encoding.unsuitable_columns import RowWeights, Unsuitable
     from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 
 __all__ = ["DENSITIES", "Encoder"]
@@ -142,13 +142,15 @@ class Encoder:
         if isinstance(self.keep, str) or not isinstance(self.keep, (bool, Sequence)):
             raise ParameterError(f"keep={quoted(self.keep)}: pass a list of the names of columns, or True for all")
 
-    def schema(self, counts: ValueCounts) -> tuple[Variable, ...]:
+    def schema(self, counts: ValueCounts, *, row_weights: RowWeights | None = None) -> tuple[Variable, ...]:
         """Return the variables of the columns that were counted; a warning names the columns that are left out.
 
         Parameters
         ----------
         counts : ValueCounts
             The value counts of all columns.
+        row_weights : RowWeights or None, default=None
+            How many rows a weight stands for, in the rules by which columns are left out; by default as the counts show.
 
         Returns
         -------
@@ -157,7 +159,7 @@ class Encoder:
         """
         from naivete.encoding.unsuitable_columns import warn_unsuitable
 
-        unsuitable = self.unsuitable(counts)
+        unsuitable = self.unsuitable(counts, row_weights=row_weights)
         warn_unsuitable(list(unsuitable.values()))
         left_out = {name for name, column in unsuitable.items() if column.left_out}
         return tuple(
@@ -167,25 +169,28 @@ class Encoder:
             ]
         )
 
-    def unsuitable(self, counts: ValueCounts) -> dict[Name, Unsuitable]:
+    def unsuitable(self, counts: ValueCounts, *, row_weights: RowWeights | None = None) -> dict[Name, Unsuitable]:
         """Return the columns that carry no information for new rows, by name, without those that are to be kept.
 
         Parameters
         ----------
         counts : ValueCounts
             The value counts of all columns.
+        row_weights : RowWeights or None, default=None
+            How many rows a weight stands for; by default as the counts show.
 
         Returns
         -------
         dict of {str: Unsuitable}
             Why each of these columns is unsuitable.
         """
-        from naivete.encoding.unsuitable_columns import unsuitable
+        from naivete.encoding.unsuitable_columns import RowWeights, unsuitable
 
         if self.keep is True or isinstance(self.kinds, str):
             return {}
         kept = {*(self.keep or ()), *(self.kinds or ())}
-        candidates = [unsuitable(column, self.max_integer_states) for column in counts.columns if column.name not in kept]
+        rows = RowWeights.of(counts) if row_weights is None else row_weights
+        candidates = [unsuitable(column, self.max_integer_states, rows) for column in counts.columns if column.name not in kept]
         with_missing = {column.name for column in counts.columns if self.missing == "state" and column.has_missing}
         return {c.name: c for c in candidates if c is not None and (c.left_out or c.name not in with_missing)}
 

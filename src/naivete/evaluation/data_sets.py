@@ -111,6 +111,7 @@ def warn_about_columns(models: Iterable[Any], cases: LabelledTable) -> None:
         if encoder is not None and encoder not in encoders:
             encoders.append(encoder)
     unsuitable: dict[Any, Unsuitable] = {}
+    rows = cases.without_zero_weights()
     for encoder in encoders:
-        unsuitable |= encoder.unsuitable(encoder.value_counts(cases.features, np.zeros(len(cases), np.uint8), [0], None))
+        unsuitable |= encoder.unsuitable(encoder.value_counts(rows.features, np.zeros(len(rows), np.uint8), [0], rows.weight))
     warn_unsuitable(list(unsuitable.values()))
