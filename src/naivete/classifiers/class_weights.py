@@ -146,8 +146,8 @@ def _warn_weightless(labels: Sequence[State]) -> None:
     if labels:
         these, them = (f"class {quoted(labels[0])}", "it") if len(labels) == 1 else (f"classes {quoted(list(labels))}", "them")
         warn(
-            f"class_weight is 0 for the {these}: the model is learned without {them} and has no probability for {them}; give {them} "
-            f"a weight above 0 to keep {them}",
+            f"class_weight is 0 for the {these}: the model is learned without {them} and has no probability for {them}; give "
+            f"{them} a weight above 0 to keep {them}",
             NaiveteWarning,
         )
 
