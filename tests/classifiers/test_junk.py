@@ -123,4 +123,6 @@ def test_a_factor_of_all_weights_does_not_matter(factor: float) -> None:
         with pytest.warns(UnsuitableColumnWarning, match=f"'id' .an identifier: {ROWS} different values in {ROWS} rows"):
             model.fit(X, y, np.full(ROWS, factor))
     with pytest.warns(UnsuitableColumnWarning, match=f"'id' .an identifier: {ROWS} different values in {ROWS} rows"):
-        cross_validate({"nb": NaiveBayes()}, label_table(table_of(X.assign(level=y, weight=factor)), "level", weight="weight"), folds=3)
+        cross_validate(
+            {"nb": NaiveBayes()}, label_table(table_of(X.assign(level=y, weight=factor)), "level", weight="weight"), folds=3
+        )

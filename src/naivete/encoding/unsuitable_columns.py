@@ -21,10 +21,22 @@ from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 from naivete.errors import UnsuitableColumnWarning, quoted, warn
 from naivete.variables import Name, State
 
-__all__ = ["ENOUGH", "IF_MISSING_COUNTS", "OR_MISSING", "RowWeights", "Unsuitable", "unsuitable", "warn_unsuitable"]
+__all__ = [
+    "ENOUGH",
+    "IF_MISSING_COUNTS",
+    "OR_MISSING",
+    "RowWeights",
+    "Unsuitable",
+    "amount_among",
+    "listed",
+    "unsuitable",
+    "warn_unsuitable",
+]
 
 ENOUGH: Final = 50
 """With fewer observed values, different values in all rows are no reason to leave a column out."""
+FEW: Final = 25
+"""Text with at most this many different values is not looked at."""
 NEARLY_UNIQUE: Final = 0.9
 """Text is nearly unique if there are more different values than this share of the observed ones."""
 COMMON: Final = 5
@@ -141,7 +153,7 @@ def unsuitable(column: ColumnCounts, few: int, row_weights: RowWeights = EACH_RO
     row_weights : how many rows a weight stands for.
     """
     distinct = len(column.values)
-    if not distinct or 1 < distinct <= max(few, ENOUGH // 2):
+    if not distinct or 1 < distinct <= max(few, FEW):
         return None
     rows = row_weights.rows(column.weights)
     observed = float(rows.sum()) if row_weights.whole else round(float(rows.sum()), 3)
@@ -182,10 +194,19 @@ def _text(name: Name, states: Sequence[State], observed: float, text: str) -> Un
 
 def _amount(name: Name, states: Sequence[State]) -> Unsuitable | None:
     """Return the reason if the texts are numbers, not all of them digits alone, which may be codes."""
+    example = amount_among(states)
+    return (
+        None
+        if example is None
+        else Unsuitable(name, "amount", f"numbers as text, such as {quoted(example)}; convert them to numbers")
+    )
+
+
+def amount_among(states: Sequence[State]) -> str | None:
+    """Return an example if the texts are numbers, not all of them digits alone, which may be codes; None for other texts."""
     sample = _sample(states)
-    marked = any(not text.isdigit() for text in sample)
-    if marked and _share(_AMOUNT, sample) >= ALIKE:
-        return Unsuitable(name, "amount", f"numbers as text, such as {quoted(sample[0])}; convert them to numbers")
+    if not all(text.isdigit() for text in sample) and _share(_AMOUNT, sample) >= ALIKE:
+        return next(text for text in sample if _AMOUNT.fullmatch(text))
     return None
 
 
@@ -221,25 +242,34 @@ def _whole(numbers: NDArray[np.float64]) -> bool:
     return bool((numbers == np.floor(numbers)).all())
 
 
-def warn_unsuitable(columns: Sequence[Unsuitable]) -> None:
-    """Name all columns that are left out or have no effect in one warning, with the reasons and with what can be done."""
+def warn_unsuitable(columns: Sequence[Unsuitable], more: str = "") -> None:
+    """Name all columns that are left out or have no effect in one warning, with the reasons and with what can be done.
+
+    Parameters
+    ----------
+    columns : the columns.
+    more : what the warning says about other columns.
+    """
     left_out = [column for column in columns if column.left_out]
     constant = [column for column in columns if not column.left_out]
     parts = []
     if left_out:
         names = tuple(column.name for column in left_out)
-        listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in left_out])
+        with_reasons = listed([f"{quoted(column.name)} ({column.reason})" for column in left_out])
         parts.append(
-            f"left out, since new rows have other values: {listed}; remove these columns, or keep them with "
+            f"columns left out, since new rows have other values: {with_reasons}; remove these columns, or keep them with "
             f"the encoder setting `keep={names[:LISTED]!r}`"
         )
     if constant:
-        listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in constant])
+        with_reasons = listed([f"{quoted(column.name)} ({column.reason})" for column in constant])
         some_missing = any(column.reason == OR_MISSING for column in constant)
-        parts.append(f"without effect: {listed}" + (f"; {IF_MISSING_COUNTS}" if some_missing else ""))
+        parts.append(f"columns without effect: {with_reasons}" + (f"; {IF_MISSING_COUNTS}" if some_missing else ""))
+    if more:
+        parts.append(more)
     if parts:
-        warn(f"columns {'; columns '.join(parts)}", UnsuitableColumnWarning)
+        warn("; ".join(parts), UnsuitableColumnWarning)
 
 
-def _listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str]) -> str:
+    """Return the first items, and how many more there are."""
     return ", ".join(items[:LISTED]) + (f" and {len(items) - LISTED:,} more" if len(items) > LISTED else "")
