@@ -116,8 +116,8 @@ def advice_on_texts(hints: Iterable[TextHint]) -> list[str]:
     if signs:
         count, them = ("counts as a value", "it") if len(signs) == 1 else ("count as values", "them")
         advice.append(
-            f"{' and '.join(map(quoted, signs))} {count}: if missing values are meant, replace {them} by None, or read CSV files with "
-            f"`missing={('', *signs)!r}`"
+            f"{' and '.join(map(quoted, signs))} {count}: if missing values are meant, replace {them} by None, or read CSV files "
+            f"with `missing={('', *signs)!r}`"
         )
     return advice
 

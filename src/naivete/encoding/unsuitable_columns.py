@@ -120,7 +120,7 @@ class RowWeights:
 
     def rows(self, sums: LimbSums) -> Numbers:
         """Return for how many rows the weight of each value stands; of means without the last digits, which are rounding errors."""
-        weights = sums_as_numbers(sums).sum(axis=1).astype(np.float64)
+        weights = np.asarray(sums_as_numbers(sums).sum(axis=1), np.float64)
         return weights if self.whole else np.round(weights / self.mean, 6)
 
     def text(self, observed: float, column: ColumnCounts) -> str:
