@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,12 +24,12 @@ from naivete.cli.options import (
     resource_options,
     target_options,
 )
-from naivete.cli.output import counted, escaped, json_text, network_text, note, say, target_text
+from naivete.cli.output import counted, escaped, json_text, network_text, note, note_numeric_classes, say, target_text
 from naivete.cli.parsing import Command
 from naivete.cli.progress import pass_progress
 from naivete.cli.signals import advising
 from naivete.errors import DataError, quoted
-from naivete.variables import CLASS
+from naivete.variables import CLASS, Name, State
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
@@ -61,6 +62,8 @@ def run(args: Namespace) -> int:
     target = target_of(cases.header, cases.path, args)
     if cases.source.rows == 0:
         raise DataError(f"{cases.header.source}: there are no rows to learn from; give a file with cases")
+    known = _known_classes(cases, target)
+    note_numeric_classes(target, known)
     model = classifier_of(spec, encoder=encoder_of(args, target), budget=args.budget)
     again = "without --restart " if args.restart else ""
     advice = advising(f"run the same command again {again}to continue") if args.checkpoint is not None else nullcontext()
@@ -88,9 +91,24 @@ def run(args: Namespace) -> int:
         "data": args.data[0] if len(args.data) == 1 else args.data,
         "file": args.out,
     }
+    if not known:  # of files that are read some rows at a time
+        note_numeric_classes(target, model.classes_.tolist())
     _note_differences(cases, args, model)
     say(*([json_text(summary)] if args.json else _summary_lines(summary)))
     return 0
+
+
+def _known_classes(cases: OpenedCases, target: Name) -> Sequence[State]:
+    """Return the values of the target that are known before learning: those of a table in memory."""
+    import numpy as np
+
+    from naivete.data.table import Table
+
+    if not isinstance(cases.source, Table):
+        return ()
+    column = cases.source[target]
+    values: list[State] = np.unique(column.values[column.values == column.values]).tolist()
+    return values if column.states is None else column.states
 
 
 def _note_differences(cases: OpenedCases, args: Namespace, model: NetworkClassifier) -> None:
