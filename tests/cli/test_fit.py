@@ -271,3 +271,22 @@ def test_a_target_of_many_numbers(run: Run, tmp_path: Path) -> None:
         assert err.count("pandas.cut") == 1
         for target in ("few", "text"):
             assert "different numbers" not in run(*words, *models, "--target", target, "--ignore", "age").err
+
+
+@pytest.mark.parametrize("model", ["spectrum", "nb", "kdb:k=2,theta=-inf", "tan:calibration=leave-one-out"])
+def test_a_model_that_is_no_better_than_the_most_frequent_class(run: Run, tmp_path: Path, model: str) -> None:
+    rng, file, out = np.random.default_rng(3), tmp_path / "t.csv", tmp_path / "m.nvt"
+    table = pd.DataFrame({"a": rng.choice(list("xyz"), 300), "b": rng.random(300).round(4), "c": rng.choice(list("pq"), 300)})
+    table["y"] = np.where(rng.random(300) < 0.4, "yes", "no")
+    table.assign(d=table["y"].str.upper()).to_csv(file, index=False)
+    expected = (
+        f"naivete: note: {model} does not predict left-out cases measurably better than always 'no', the most frequent class: "
+    )
+    words = ["fit", file, "--target", "y", "--out", out, "--force", "--model"]
+    for reading in ([], ["--memory", "1GB"]):
+        err = run(*words, model, "--ignore", "d", *reading).err
+        assert err.startswith(expected)
+        assert "% correct, log loss " in err
+        assert err.endswith("see `naivete describe`, or compare models with `naivete evaluate`\n")
+        assert run(*words, model, *reading).err == ""
+    assert run(*words, "majority", "--ignore", "d").err == ""

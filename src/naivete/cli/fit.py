@@ -33,6 +33,7 @@ from naivete.variables import CLASS, Name, State
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
+    from naivete.learners.left_out_score import LeftOutScore
 
 __all__ = ["COMMAND"]
 
@@ -68,7 +69,9 @@ def run(args: Namespace) -> int:
     again = "without --restart " if args.restart else ""
     advice = advising(f"run the same command again {again}to continue") if args.checkpoint is not None else nullcontext()
     source, share = _metered(cases, args)
-    with advice, pass_progress("fit", wanted=args.progress, share=share) as report:
+    from naivete.learners.left_out_score import scored_by_leave_one_out
+
+    with advice, scored_by_leave_one_out() as scores, pass_progress("fit", wanted=args.progress, share=share) as report:
         model.fit_cases(
             source,
             target,
@@ -94,6 +97,8 @@ def run(args: Namespace) -> int:
     if not known:  # of files that are read some rows at a time
         note_numeric_classes(target, model.classes_.tolist())
     _note_differences(cases, args, model)
+    if spec.word != "majority":
+        _note_useless(str(spec), scores)
     say(*([json_text(summary)] if args.json else _summary_lines(summary)))
     return 0
 
@@ -121,6 +126,19 @@ def _note_differences(cases: OpenedCases, args: Namespace, model: NetworkClassif
             f"{cases.header.source}: a CSV file of this table would give other values to {', '.join(some)}{more}, and a model with "
             "another hash; with --kinds NAME=nominal a CSV file gives the same values to numbers stored as text"
         )
+
+
+def _note_useless(model: str, scores: Sequence[LeftOutScore]) -> None:
+    """Note that a model does not predict left-out cases better than the class frequencies, where its scores are known."""
+    for score in scores:
+        if not score.better:
+            correct = f"{score.accuracy:.1%} against {score.majority_accuracy:.1%} correct"
+            losses = f"log loss {score.log_loss:.3f} against {score.prior_log_loss:.3f} bits"
+            note(
+                f"{model} does not predict left-out cases measurably better than always {quoted(score.majority)}, the most "
+                f"frequent class: {correct}, {losses}; the columns perhaps tell nothing about the target: see `naivete describe`, "
+                "or compare models with `naivete evaluate`"
+            )
 
 
 def _save(fitted: NetworkClassifier, args: Namespace) -> None:

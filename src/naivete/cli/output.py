@@ -120,8 +120,8 @@ def note_numeric_classes(name: object, classes: Sequence[object]) -> None:
         return
     extent = f"{len(numbers):,} different numbers from {min(numbers):,.10g} to {max(numbers):,.10g}"
     note(
-        f"the target {named(name)} has {extent}, and each is a class of its own, without an order; if it is a quantity, first divide "
-        "it into a few classes (with pandas: pandas.cut) and name that column with --target"
+        f"the target {named(name)} has {extent}, and each is a class of its own, without an order; if it is a quantity, first "
+        "divide it into a few classes (with pandas: pandas.cut) and name that column with --target"
     )
 
 
