@@ -67,3 +67,10 @@ def test_models_and_tables_without_a_score() -> None:
     assert score(NaiveBayes(prior="uniform"), CLEAR) is None
     assert score(NaiveBayes(), CLEAR[:40], X=X[:40]) is None
     assert score(NaiveBayes(), ["yes"] * ROWS) is None
+
+
+def test_no_other_pass_where_the_rows_are_many() -> None:
+    for model, number in ((NaiveBayes(), 0), (Spectrum(members=1), 1)):
+        with scored_by_leave_one_out(another_pass=False) as scores:
+            model.fit(X, CLEAR)
+        assert len(scores) == number

@@ -323,7 +323,7 @@ class NetworkClassifier(
         from naivete.learners.left_out_score import network_score, report_score, scores_wanted
 
         exact = self.one_network and not counts.continuous and not network.derived and "em_" not in completed and self.prior is None
-        if not exact or not scores_wanted():
+        if not exact or not scores_wanted(another_pass=True):
             return
         with suppress(MemoryError):  # then there is no score; a ResourceError is one too
             report_score(network_score(counts, network, temperature=completed.get("temperature_", 1.0), **self._table_settings()))

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.inputs import OpenedCases, differences_from_text, open_cases, target_of
+from naivete.cli.inputs import LARGE, OpenedCases, differences_from_text, open_cases, target_of
 from naivete.cli.options import (
     check_checkpoint_options,
     check_output,
@@ -71,7 +71,9 @@ def run(args: Namespace) -> int:
     source, share = _metered(cases, args)
     from naivete.learners.left_out_score import scored_by_leave_one_out
 
-    with advice, scored_by_leave_one_out() as scores, pass_progress("fit", wanted=args.progress, share=share) as report:
+    small = cases.size <= LARGE and args.cluster is None
+    scoring = scored_by_leave_one_out(another_pass=small)
+    with advice, scoring as scores, pass_progress("fit", wanted=args.progress, share=share) as report:
         model.fit_cases(
             source,
             target,

@@ -55,30 +55,36 @@ class LeftOutScore:
     better: bool
 
 
-_SCORES: ContextVar[list[LeftOutScore] | None] = ContextVar("_SCORES", default=None)
+_SCORES: ContextVar[tuple[list[LeftOutScore], bool] | None] = ContextVar("_SCORES", default=None)
 
 
 @contextmanager
-def scored_by_leave_one_out() -> Iterator[list[LeftOutScore]]:
-    """Collect the scores of the models that are learned in the body, of those for which there is a score."""
+def scored_by_leave_one_out(*, another_pass: bool = True) -> Iterator[list[LeftOutScore]]:
+    """Collect the scores of the models that are learned in the body, of those for which there is a score.
+
+    Parameters
+    ----------
+    another_pass : whether another pass over the rows may be made for a score.
+    """
     scores: list[LeftOutScore] = []
-    token = _SCORES.set(scores)
+    token = _SCORES.set((scores, another_pass))
     try:
         yield scores
     finally:
         _SCORES.reset(token)
 
 
-def scores_wanted() -> bool:
-    """Whether the scores of models are collected."""
-    return _SCORES.get() is not None
+def scores_wanted(*, another_pass: bool = False) -> bool:
+    """Whether the scores of models are collected, also of those that take another pass over the rows."""
+    wanted = _SCORES.get()
+    return wanted is not None and (wanted[1] or not another_pass)
 
 
 def report_score(score: LeftOutScore | None) -> None:
     """Add a score to those that are collected."""
-    scores = _SCORES.get()
-    if scores is not None and score is not None:
-        scores.append(score)
+    wanted = _SCORES.get()
+    if wanted is not None and score is not None:
+        wanted[0].append(score)
 
 
 def score_of(
