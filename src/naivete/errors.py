@@ -253,7 +253,8 @@ class MissingColumnWarning(UnseenValueWarning):
 class UnsuitableColumnWarning(NaiveteWarning):
     """Columns that carry no information for new rows, such as identifiers, were left out.
 
-    It is issued by `fit`. `Encoder(keep=[...])` uses such a column anyway.
+    It is issued by `fit`. `Encoder(keep=[...])` uses such a column anyway. The warning also names text columns to check, which are
+    used: those of numbers with units or other signs, such as "49%", and those with usual signs of missing values, such as "?".
 
     Examples
     --------

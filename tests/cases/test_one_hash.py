@@ -151,6 +151,27 @@ def test_frames_and_streams_of_arrow(rows_at_a_time: Any, frame: pd.DataFrame, m
         assert model_hash(make().fit_cases(cases, "y", weight="w")) == expected
 
 
+@pytest.mark.parametrize("make", [NaiveBayes, TAN, partial(Spectrum, members=1)])
+def test_a_categorical_of_polars_is_text_in_any_order_of_the_rows(tmp_path: Path, rows_at_a_time: Any, make: Make) -> None:
+    rng = np.random.default_rng(0)
+    size, other = rng.choice(["lo", "mid", "hi"], 200), rng.integers(0, 3, 200)
+    y = np.where(rng.random(200) < 0.8, size, "mid")
+    rows_at_a_time(50)
+
+    def frame(rows: Any, kind: Any) -> pl.DataFrame:
+        return pl.DataFrame({"size": pl.Series(size[rows], dtype=kind), "other": other[rows], "y": y[rows]})
+
+    expected = in_memory(make, frame(np.arange(200), pl.String).to_pandas().assign(w=1.0))
+    for rows in (np.arange(200), rng.permutation(200), np.argsort(size, kind="stable")[::-1]):
+        data = frame(rows, pl.Categorical)
+        data.write_parquet(tmp_path / "rows.parquet", row_group_size=70)
+        pq.write_table(data.to_arrow(), tmp_path / "arrow.parquet")
+        assert model_hash(make().fit(data.drop("y"), data["y"])) == expected
+        for cases in (tmp_path / "rows.parquet", tmp_path / "arrow.parquet", data):
+            assert model_hash(make().fit_cases(cases, "y")) == model_hash(make().fit_cases(frame(rows, pl.String), "y"))
+        assert table_of(data)["size"].declared is False
+
+
 @given(tables(), makers, st.data())
 @quick
 def test_batches_in_any_order(frame: pd.DataFrame, make: Make, data: st.DataObject) -> None:

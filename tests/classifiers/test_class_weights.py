@@ -1,5 +1,7 @@
 """The parameters `class_weight` and `prior`."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from sklearn.base import clone
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.utils.class_weight import compute_sample_weight
 
-from naivete import KDB, SKDB, DataError, NaiveBayes, ParameterError, Recursive, load, model_hash, save
+from naivete import KDB, SKDB, DataError, NaiveBayes, NaiveteWarning, ParameterError, Recursive, load, model_hash, save
 from naivete.classifiers.registry import REGISTRY, shares_counts
 from naivete.classifiers.specification import classifier_of, spec_of
 
@@ -71,7 +73,16 @@ def test_batches(cases):
 
 def test_class_of_weight_zero_is_left_out(cases):
     X, y = cases
-    assert NaiveBayes(class_weight={"ill": 0}).fit(X, y).classes_.tolist() == ["well"]
+    cases = X.assign(y=y)
+    for fit in (lambda m: m.fit(X, y), lambda m: m.fit_cases(cases, "y"), lambda m: m.partial_fit(X, y)):
+        with pytest.warns(NaiveteWarning, match="class_weight is 0 for the class 'ill': the model is learned without it") as caught:
+            assert fit(NaiveBayes(class_weight={"ill": 0})).classes_.tolist() == ["well"]
+        assert len(caught) == 1
+    with pytest.warns(NaiveteWarning, match=r"for the classes \['ill', 'sick'\]: the model is learned without them"):
+        NaiveBayes(class_weight={"sick": 0, "ill": 0}).fit(X, np.where(np.arange(len(y)) == 3, "sick", y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NaiveBayes(class_weight={"ill": 0.5, "well": 1}).fit(X, y)
     with pytest.raises(DataError, match="class_weight is zero for the classes of all rows"):
         NaiveBayes(class_weight={"ill": 0, "well": 0}).fit(X, y)
 

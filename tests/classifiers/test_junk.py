@@ -12,6 +12,8 @@ import pytest
 import naivete
 from naivete import NaiveBayes, UnsuitableColumnWarning, load, save
 from naivete.classifiers.specification import classifier_of
+from naivete.data.frames import table_of
+from naivete.data.labelled_table import label_table
 from naivete.evaluation import cross_validate
 
 ROWS = 600
@@ -111,3 +113,16 @@ def test_evaluation_names_the_columns_once_before_it_begins() -> None:
             folds=3,
         )
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("factor", [1 / ROWS, 0.1])
+def test_a_factor_of_all_weights_does_not_matter(factor: float) -> None:
+    X, y = made()
+    X = X.assign(id=JUNK["identifier"](np.random.default_rng(1)))
+    for model in (NaiveBayes(), NaiveBayes(class_weight="balanced")):
+        with pytest.warns(UnsuitableColumnWarning, match=f"'id' .an identifier: {ROWS} different values in {ROWS} rows"):
+            model.fit(X, y, np.full(ROWS, factor))
+    with pytest.warns(UnsuitableColumnWarning, match=f"'id' .an identifier: {ROWS} different values in {ROWS} rows"):
+        cross_validate(
+            {"nb": NaiveBayes()}, label_table(table_of(X.assign(level=y, weight=factor)), "level", weight="weight"), folds=3
+        )

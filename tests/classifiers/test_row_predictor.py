@@ -235,8 +235,10 @@ def test_rows_that_do_not_fit_are_refused() -> None:
         predict({"X0": "a"})
     with pytest.raises(DataError, match="the values are columns"):
         predict({"x0": ["a", "b"], "x1": [1.0, 2.0]})
-    with pytest.raises(DataError, match="is infinity"):
+    with pytest.raises(DataError, match="is infinity, not a finite number"):
         predict(["a", float("inf")])
+    with pytest.raises(DataError, match="row 1: inf is infinity, not a finite number; replace it"):
+        model.predict([["a", float("inf")]])
     for rows in ({"X0": "a"}, [{"X0": "a"}], [{"x0": "a"}, {"X0": "a"}]) * 2:  # tables are prepared for the second single row
         with pytest.raises(DataError, match="no column 'X0'; did you mean x0"):
             model.predict_proba(rows)

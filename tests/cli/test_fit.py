@@ -256,3 +256,37 @@ def test_columns_that_csv_would_read_differently_are_noted(run: Run, tmp_path: P
     described = run("describe", tmp_path / "t.parquet", "--target", "y").out
     assert "numbers stored as text" in described
     assert "numbers stored" not in run("describe", tmp_path / "t.csv", "--target", "y").out
+
+
+def test_a_target_of_many_numbers(run: Run, tmp_path: Path) -> None:
+    """Each number is a class, which a note says with the next step; a few numbers and texts are usual classes."""
+    file, out = tmp_path / "t.csv", tmp_path / "m.nvt"
+    ages = [17 + i % 68 for i in range(300)]
+    file.write_text("x,age,few,text\n" + "".join(f"{age // 20},{age},{age % 20},a{age}\n" for age in ages))
+    expected = "naivete: note: the target age has 68 different numbers from 17 to 84, and each is a class of its own"
+    for words in (["fit", file, "--out", out], ["fit", file, "--out", out, "--memory", "1GB"], ["evaluate", file, "--folds", "2"]):
+        models = ["--models", "nb"] if words[0] == "evaluate" else ["--model", "nb", "--force"]
+        err = run(*words, *models, "--target", "age").err
+        assert expected in err
+        assert err.count("pandas.cut") == 1
+        for target in ("few", "text"):
+            assert "different numbers" not in run(*words, *models, "--target", target, "--ignore", "age").err
+
+
+@pytest.mark.parametrize("model", ["spectrum", "nb", "kdb:k=2,theta=-inf", "tan:calibration=leave-one-out"])
+def test_a_model_that_is_no_better_than_the_most_frequent_class(run: Run, tmp_path: Path, model: str) -> None:
+    rng, file, out = np.random.default_rng(3), tmp_path / "t.csv", tmp_path / "m.nvt"
+    table = pd.DataFrame({"a": rng.choice(list("xyz"), 300), "b": rng.random(300).round(4), "c": rng.choice(list("pq"), 300)})
+    table["y"] = np.where(rng.random(300) < 0.4, "yes", "no")
+    table.assign(d=table["y"].str.upper()).to_csv(file, index=False)
+    expected = (
+        f"naivete: note: {model} does not predict left-out cases measurably better than always 'no', the most frequent class: "
+    )
+    words = ["fit", file, "--target", "y", "--out", out, "--force", "--model"]
+    for reading in ([], ["--memory", "1GB"]):
+        err = run(*words, model, "--ignore", "d", *reading).err
+        assert err.startswith(expected)
+        assert "% correct, log loss " in err
+        assert err.endswith("see `naivete describe`, or compare models with `naivete evaluate`\n")
+        assert run(*words, model, *reading).err == ""
+    assert run(*words, "majority", "--ignore", "d").err == ""

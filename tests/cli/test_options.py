@@ -35,7 +35,41 @@ def test_values_that_training_did_not_have(run: Run, model: Path, weather: Path)
 def test_an_empty_column(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("x,n,c\na,,0\nb,,1\n")
-    assert "leave it out (--ignore) or fill it in" in run("fit", file, "--target", "c", "--out", tmp_path / "m.nvt").err
+    assert "remove it (from files: --ignore) or fill it in" in run("fit", file, "--target", "c", "--out", tmp_path / "m.nvt").err
+
+
+def test_columns_in_which_only_missing_values_may_matter(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "basket.csv"
+    file.write_text(
+        "milk,bread,n,c\n" + "".join(f"{'yes' if i % 2 else ''},{'yes' if i % 3 else ''},{i % 7},{i % 2}\n" for i in range(120))
+    )
+    err = run("fit", file, "--target", "c", "--model", "nb", "--out", tmp_path / "m.nvt").err
+    assert "as with --missing state" in err
+    assert err.count("--missing") == 1
+    out = run("describe", file, "--target", "c").out
+    assert "as with --missing state" in out.splitlines()[-1]
+    assert "missing='state'" not in out
+    assert (
+        "--missing" not in run("fit", file, "--target", "c", "--missing", "state", "--out", tmp_path / "s.nvt", "--model", "nb").err
+    )
+
+
+def test_texts_that_are_perhaps_numbers_or_missing(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    rows = (f"{i % 60}%,{'?' if i % 10 else 'clerk'},{i % 7},{i % 2}\n" for i in range(400))
+    file.write_text("share,job,n,c\n" + "".join(rows))
+    for words in (["fit", "--model", "nb", "--out", tmp_path / "m.nvt"], ["evaluate", "--models", "nb"]):
+        err = run(words[0], file, "--target", "c", *words[1:]).err
+        assert "columns to check: 'share' (numbers as text, such as '0%'), 'job' ('?' in 90 % of the rows); convert" in err
+        assert "(to use them so: --keep share); '?' counts as a value" in err
+        assert "read CSV files with --missing-token '?'" in err
+    out = run("describe", file, "--target", "c").out
+    assert "  numbers as text, such as '0%'" in out
+    assert "  '?' in 90 % of the rows" in out
+    assert out.splitlines()[-1].endswith("--missing-token '?'")
+    assert (
+        "--keep" not in run("fit", file, "--target", "c", "--keep", "share,job", "--out", tmp_path / "k.nvt", "--model", "nb").err
+    )
 
 
 def test_formats_of_several_files(run: Run, weather: Path, model: Path) -> None:

@@ -104,6 +104,34 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
         assert kind_of([v for v in values for _ in range(times)]) == kind
 
 
+@pytest.mark.parametrize(
+    "weight",
+    [np.full(N, 0.1), np.full(N, 1 / N), np.full(N, 10.5), RNG.random(N) * 2 + 0.01, np.where(np.arange(N) % 7, 0.75, 2.5)],
+    ids=["a tenth", "sum of one", "large", "random", "balanced"],
+)
+def test_weights_that_are_not_whole_count_by_their_mean(weight: Any) -> None:
+    """The rules concern rows, so that a factor of all weights changes nothing, and messages have the number of rows."""
+    identifiers, numbers = column([f"C{i}" for i in range(N)], "id"), column(RNG.permutation(N), "row")
+    found = Encoder().unsuitable(value_counts(identifiers, numbers, weight=weight))
+    assert found["id"].reason == "an identifier: 120 different values in 120 rows"
+    assert found["row"].reason == "an identifier: 120 different whole numbers"
+    other = column([f"C{i % 30:05}" for i in range(N)], "other")
+    found = Encoder().unsuitable(value_counts(other, identifiers, weight=weight))
+    assert found["other"].reason == "too few rows for most values: 30 different values in 120 rows; merge rare values"
+    assert kind_of([f"C{i % 30:05}" for i in range(30 * 8)], weight=np.repeat(weight, 2)) is None
+    assert kind_of([f"C{i}" for i in range(ENOUGH - 1)], weight=weight[: ENOUGH - 1]) is None
+    assert kind_of(np.repeat(np.arange(N // 2), 2), weight=weight) is None
+    half = [f"C{i}" if i % 2 else None for i in range(N)][1:]
+    (reason,) = (c.reason for c in Encoder().unsuitable(value_counts(column(half, "id"), weight=weight[1:])).values())
+    assert reason.startswith("an identifier: 60 different values in about ")
+
+
+def test_whole_weights_are_named_as_weights() -> None:
+    weight = np.where(np.arange(N) == 0, 2.0, 1.0)
+    (found,) = Encoder().unsuitable(value_counts(column([f"C{i}" for i in range(N)]), weight=weight)).values()
+    assert found.reason == "an identifier: 120 different values in rows of total weight 121"
+
+
 def test_missing_values_do_not_count() -> None:
     assert kind_of([f"C{i}" if i % 2 else None for i in range(N)][1:]) == "identifier"
     half = ["yes" if i % 2 else None for i in range(N)][1:]
@@ -128,9 +156,13 @@ def test_one_warning_names_all_columns_with_the_reasons() -> None:
 
 def test_the_warning_tells_what_uses_a_column_with_a_single_value_and_missing_ones() -> None:
     half = column(["yes" if i % 2 else None for i in range(N)][1:], "half")
-    with pytest.warns(UnsuitableColumnWarning, match=r"'half' \(a single value or missing; it has an effect only where") as caught:
-        Encoder().schema(value_counts(half, column(["USA"] * (N - 1), "country")))
-    assert "'country' (a single value)" in str(caught[0].message)
+    other = column(["ja" if i % 3 else None for i in range(N)][1:], "other")
+    with pytest.warns(UnsuitableColumnWarning, match=r"'half' \(a single value or missing\), 'other' \(") as caught:
+        Encoder().schema(value_counts(half, other, column(["USA"] * (N - 1), "country")))
+    message = str(caught[0].message)
+    assert "'country' (a single value); a single value or missing: it has an effect only where missing counts" in message
+    assert message.endswith("as with `missing='state'`")
+    assert message.count("only where") == 1
 
 
 @pytest.mark.parametrize(

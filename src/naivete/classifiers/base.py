@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -82,7 +83,7 @@ class NetworkClassifier(
         predicted class. By default the probabilities are those of the network.
     class_weight : dict, "balanced" or None, default=None
         The weight of each class by label, by which the weights of its rows are multiplied; classes that are not named have weight
-        one. "balanced" gives all classes the same total weight, as in scikit-learn.
+        one. A class of weight 0 is left out with a warning. "balanced" gives all classes the same total weight, as in scikit-learn.
     encoder : Encoder or None, default=None
         How columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values are
         nominal, other numbers are discretized by the minimum description length principle, and missing and unseen values are
@@ -315,7 +316,18 @@ class NetworkClassifier(
         attributes: dict[str, Any] = {"rows_": rows, "cases_": counts.total, "passes_": counts.passes}
         attributes |= {"relevance_": self._relevance(counts, network), "arc_information_": arcs}
         attributes["_family_counts"] = {} if "em_" in completed else family_counts(counts, network)
+        self._score_left_out(counts, network, completed)
         return self._adopt(network, classes, framed, {**attributes, **learned, **completed, "_kept": kept})
+
+    def _score_left_out(self, counts: Counts, network: Network, completed: Mapping[str, Any]) -> None:
+        """Report how well left-out cases are predicted, where that is asked for and exact leave-one-out is possible."""
+        from naivete.learners.left_out_score import network_score, report_score, scores_wanted
+
+        exact = self.one_network and not counts.continuous and not network.derived and "em_" not in completed and self.prior is None
+        if not exact or not scores_wanted(another_pass=True):
+            return
+        with suppress(MemoryError):  # then there is no score; a ResourceError is one too
+            report_score(network_score(counts, network, temperature=completed.get("temperature_", 1.0), **self._table_settings()))
 
     def _relevance(self, counts: Counts, network: Network) -> NDArray[np.float64]:
         """Return I(X; C) of every feature, in bits; for features whose thresholds the learner chose, after `mdl` discretization."""

@@ -12,7 +12,7 @@ import numpy as np
 from naivete._kernels.codes import narrowest
 from naivete._kernels.exact_sums import LimbSums, add_sums, limbs, sums_as_numbers
 from naivete.classifiers.table_input import TableInputMixin
-from naivete.errors import DataError, ParameterError, quoted
+from naivete.errors import DataError, NaiveteWarning, ParameterError, quoted, warn
 from naivete.variables import State
 
 if TYPE_CHECKING:
@@ -80,16 +80,18 @@ class ClassWeightMixin(TableInputMixin):
         cases = super().training_rows(X, y, sample_weight, names=names, min_rows=min_rows)
         if self.class_weight is None or not len(cases):
             return cases
-        cases = cases.with_class_weights(self._weights_by_label(cases)).without_zero_weights()
+        weights, labels = self._weights_by_label(cases), cases.classes.tolist()
+        cases = cases.with_class_weights(weights).without_zero_weights()
         if not len(cases):
             raise DataError("class_weight is zero for the classes of all rows; there is nothing to learn from")
+        _warn_weightless([label for label in labels if weights.get(label) == 0])
         return replace(cases, labels=cases.labels.astype(narrowest(len(cases.classes))))
 
     def _weights_by_label(self, cases: LabelledTable) -> Mapping[State, float]:
         if isinstance(self.class_weight, str):
             return balanced_weights(class_totals(cases))
         assert self.class_weight is not None
-        self._check_weighted_labels(cases.classes.tolist())
+        check_weighted_labels(self.class_weight, cases.classes.tolist())
         return self.class_weight
 
     def _with_class_weights(self, roles: ColumnRoles, opened: Callable[..., Any]) -> tuple[ColumnRoles, int]:
@@ -107,9 +109,11 @@ class ClassWeightMixin(TableInputMixin):
         return replace(roles, class_weight=tuple(balanced_weights(totals or {}).items())), 1
 
     def _check_weighted_labels(self, labels: Sequence[State]) -> None:
-        """Refuse weights of labels that are not classes."""
+        """Refuse weights of labels that are not classes, and warn about classes without weight, whose rows were left out."""
         if isinstance(self.class_weight, Mapping):
-            check_weighted_labels(self.class_weight, labels)
+            weightless = [label for label, weight in self.class_weight.items() if weight == 0]
+            check_weighted_labels(self.class_weight, [*labels, *(label for label in weightless if label not in labels)])
+            _warn_weightless(weightless)
 
     def _kept_rows(self, method: str) -> Any:
         self._refuse_balanced(method)
@@ -135,6 +139,17 @@ def _check_class_weight(class_weight: object) -> None:
             raise ParameterError(
                 f"class_weight: the weight {quoted(weight)} of the class {quoted(label)} is not a number of at least 0"
             )
+
+
+def _warn_weightless(labels: Sequence[State]) -> None:
+    """Warn about classes whose weight is zero, which the model does not have."""
+    if labels:
+        these, them = (f"class {quoted(labels[0])}", "it") if len(labels) == 1 else (f"classes {quoted(list(labels))}", "them")
+        warn(
+            f"class_weight is 0 for the {these}: the model is learned without {them} and has no probability for {them}; give "
+            f"{them} a weight above 0 to keep {them}",
+            NaiveteWarning,
+        )
 
 
 def check_weighted_labels(class_weight: Mapping[State, float], labels: Sequence[State]) -> None:

@@ -282,9 +282,11 @@ class IncrementalMixin(LearningMixin):
         from naivete.classifiers.value_tables import KnownFamilies
         from naivete.counts.counts import Counts
         from naivete.encoding.feature_tables import FeatureTables
+        from naivete.encoding.unsuitable_columns import RowWeights
         from naivete.network.derived_columns import Hidden
 
-        features = encoder.schema(kept.value_counts)
+        halved = kept.ages is not None and kept.ages.half_life is not None  # then weights are shares of the newest rows
+        features = encoder.schema(kept.value_counts, row_weights=RowWeights(ones=False) if halved else None)
         variables = (*features, Variable(kept.target, kept.classes))
         cases = EncodedCases(BatchRows(kept.batches), variables, kept.value_counts.has_missing, encoder.unseen)
         tables = FeatureTables(kept.value_counts, features)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from naivete.cli.inputs import check_columns, differences_from_text, read_table, usual_target
-from naivete.cli.options import kept_kinds, kept_names, progress_option, reading_options, target_options
+from naivete.cli.options import in_options, kept_kinds, kept_names, progress_option, reading_options, target_options
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
@@ -44,7 +44,8 @@ def run(args: Namespace) -> int:
     target = usual_target(args.data, args, table)
     check_columns(table, ("target", target), ("weight", args.weight))
     with _progress(table, 1 if target is None else 3, args) as step:
-        described = {"data": args.data, "rows": len(table), "columns": _columns(table, args, (target, args.weight))}
+        columns, advice = _columns(table, args, (target, args.weight))
+        described = {"data": args.data, "rows": len(table), "columns": columns}
         step("columns")
         if target is not None and len(table):
             cases = label_table(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
@@ -52,7 +53,7 @@ def run(args: Namespace) -> int:
             step("information")
             described["consistent"], described["conflicts"] = _consistency(cases)
             step("consistency")
-    say(*([json_text(described)] if args.json else _lines(described)))
+    say(*([json_text(described)] if args.json else _lines(described, advice)))
     return 0
 
 
@@ -62,24 +63,29 @@ def _progress(table: Table, steps: int, args: Namespace) -> AbstractContextManag
     return progress("describe", steps, wanted=args.progress) if large else nullcontext(lambda _: None)
 
 
-def _columns(table: Table, args: Namespace, others: Sequence[object]) -> list[dict[str, Any]]:
-    """Return a description of each column; the class and the weight, which are no features, are in `others`."""
+def _columns(table: Table, args: Namespace, others: Sequence[object]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return a description of each column, and advice on some; the class and the weight, which are no features, are in `others`."""
     import numpy as np
 
     from naivete.encoding.encoder import Encoder
+    from naivete.encoding.text_hints import advice_on_texts
 
     kinds: Any = kept_kinds(args) or None
     encoder = Encoder(kinds=kinds, cut=_no_cut_points, keep=kept_names(args))
     counts = encoder.value_counts(table, np.zeros(len(table), np.uint8), [0], None)
-    unsuitable = encoder.unsuitable(counts)
+    unsuitable, hints = encoder.unsuitable(counts), encoder.text_hints(counts)
     variables = Encoder(kinds=kinds, cut=_no_cut_points, keep=True).schema(counts)
     records = [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
     differences = differences_from_text(args.data, args, variables)
+    shown = [hint for name, hint in hints.items() if name not in others and name not in unsuitable]
+    reasons = {hint.name: hint.reason for hint in shown}
     for record in records:
-        problem = None if record["name"] in others else unsuitable.get(record["name"])
+        name = record["name"]
+        problem = None if name in others else unsuitable.get(name)
         record["unsuitable"] = None if problem is None else problem.kind
-        record["remark"] = differences.get(record["name"], "") if problem is None else problem.reason
-    return records
+        remarks = [differences.get(name, ""), reasons.get(name, "")] if problem is None else [in_options(problem.reason)]
+        record["remark"] = "; ".join(filter(None, remarks))
+    return records, list(map(in_options, advice_on_texts(shown)))
 
 
 def _no_cut_points(*_: object) -> tuple[float, ...]:
@@ -187,7 +193,7 @@ def _missing(column: Column) -> NDArray[np.bool_]:
     return np.isnan(column.values) if column.values.dtype.kind == "f" else np.zeros(len(column), bool)
 
 
-def _lines(described: dict[str, Any]) -> list[str]:
+def _lines(described: dict[str, Any], advice: Sequence[str]) -> list[str]:
     size = f"{counted(described['rows'], 'row')}, {counted(len(described['columns']), 'column')}"
     lines = [escaped(f"{described['data']}: {size}")]
     target = described.get("class")
@@ -198,16 +204,22 @@ def _lines(described: dict[str, Any]) -> list[str]:
         lines += [escaped(f"target {named(target['name'])}: {', '.join(shares)}{more}"), _consistency_line(described)]
     headers = ["column", "kind", "values", "distinct", "missing", "corrected I(X;C) bits", ""]
     rows = [_row(record, target["name"] if target else None) for record in described["columns"]]
-    return [*lines, "", *text_table(headers, rows, left=(0, 1, 2, 6)), *_advice(described)]
+    return [*lines, "", *text_table(headers, rows, left=(0, 1, 2, 6)), *_advice(described, advice)]
 
 
-def _advice(described: dict[str, Any]) -> list[str]:
+def _advice(described: dict[str, Any], more: Sequence[str]) -> list[str]:
+    from naivete.encoding.unsuitable_columns import IF_MISSING_COUNTS, OR_MISSING
+
     left_out = [str(record["name"]) for record in described["columns"] if record["unsuitable"] not in (None, "constant")]
-    if not left_out:
-        return []
-    some = "is one column" if len(left_out) == 1 else f"are {len(left_out)} columns"
-    advice = f"there {some} without information for new cases, which models leave out; to use them anyway: --keep"
-    return ["", escaped(f"{advice} {shlex.quote(','.join(left_out))}")]
+    advice = []
+    if left_out:
+        some = "is one column" if len(left_out) == 1 else f"are {len(left_out)} columns"
+        keep = f"--keep {shlex.quote(','.join(left_out))}"
+        advice.append(f"there {some} without information for new cases, which models leave out; to use them anyway: {keep}")
+    if any(record["remark"] == OR_MISSING for record in described["columns"]):
+        advice.append(in_options(IF_MISSING_COUNTS))
+    advice += more
+    return [] if not advice else ["", *map(escaped, advice)]
 
 
 def _consistency_line(described: dict[str, Any]) -> str:

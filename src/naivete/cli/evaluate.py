@@ -21,7 +21,7 @@ from naivete.cli.options import (
     resource_options,
     target_options,
 )
-from naivete.cli.output import counted, escaped, json_text, note, note_unseen, number, say, text_table
+from naivete.cli.output import counted, escaped, json_text, note, note_numeric_classes, note_unseen, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
 from naivete.errors import NaiveteError, ParameterError
@@ -95,6 +95,8 @@ def run(args: Namespace) -> int:
     paths = list(dict.fromkeys(args.data))
     total = len(paths) * args.repeat * args.folds * len(specs)
     tables = {path: labelled_cases(path, args) for path in paths}
+    for cases in tables.values():
+        note_numeric_classes(cases.target, cases.classes.tolist())
     with progress("evaluate", total, wanted=args.progress) as step:
         for path, cases in tables.items():
             evaluations[path] = _evaluate(classifiers_of(specs, args, cases.target), cases, args, step)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.inputs import OpenedCases, differences_from_text, open_cases, target_of
+from naivete.cli.inputs import LARGE, OpenedCases, differences_from_text, open_cases, target_of
 from naivete.cli.options import (
     check_checkpoint_options,
     check_output,
@@ -23,15 +24,16 @@ from naivete.cli.options import (
     resource_options,
     target_options,
 )
-from naivete.cli.output import counted, escaped, json_text, network_text, note, say, target_text
+from naivete.cli.output import counted, escaped, json_text, network_text, note, note_numeric_classes, say, target_text
 from naivete.cli.parsing import Command
 from naivete.cli.progress import pass_progress
 from naivete.cli.signals import advising
 from naivete.errors import DataError, quoted
-from naivete.variables import CLASS
+from naivete.variables import CLASS, Name, State
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
+    from naivete.learners.left_out_score import LeftOutScore
 
 __all__ = ["COMMAND"]
 
@@ -61,11 +63,17 @@ def run(args: Namespace) -> int:
     target = target_of(cases.header, cases.path, args)
     if cases.source.rows == 0:
         raise DataError(f"{cases.header.source}: there are no rows to learn from; give a file with cases")
+    known = _known_classes(cases, target)
+    note_numeric_classes(target, known)
     model = classifier_of(spec, encoder=encoder_of(args, target), budget=args.budget)
     again = "without --restart " if args.restart else ""
     advice = advising(f"run the same command again {again}to continue") if args.checkpoint is not None else nullcontext()
     source, share = _metered(cases, args)
-    with advice, pass_progress("fit", wanted=args.progress, share=share) as report:
+    from naivete.learners.left_out_score import scored_by_leave_one_out
+
+    small = cases.size <= LARGE and args.cluster is None
+    scoring = scored_by_leave_one_out(another_pass=small)
+    with advice, scoring as scores, pass_progress("fit", wanted=args.progress, share=share) as report:
         model.fit_cases(
             source,
             target,
@@ -88,9 +96,26 @@ def run(args: Namespace) -> int:
         "data": args.data[0] if len(args.data) == 1 else args.data,
         "file": args.out,
     }
+    if not known:  # of files that are read some rows at a time
+        note_numeric_classes(target, model.classes_.tolist())
     _note_differences(cases, args, model)
+    if spec.word != "majority":
+        _note_useless(str(spec), scores)
     say(*([json_text(summary)] if args.json else _summary_lines(summary)))
     return 0
+
+
+def _known_classes(cases: OpenedCases, target: Name) -> Sequence[State]:
+    """Return the values of the target that are known before learning: those of a table in memory."""
+    import numpy as np
+
+    from naivete.data.table import Table
+
+    if not isinstance(cases.source, Table):
+        return ()
+    column = cases.source[target]
+    values: list[State] = np.unique(column.values[column.values == column.values]).tolist()
+    return values if column.states is None else column.states
 
 
 def _note_differences(cases: OpenedCases, args: Namespace, model: NetworkClassifier) -> None:
@@ -103,6 +128,19 @@ def _note_differences(cases: OpenedCases, args: Namespace, model: NetworkClassif
             f"{cases.header.source}: a CSV file of this table would give other values to {', '.join(some)}{more}, and a model with "
             "another hash; with --kinds NAME=nominal a CSV file gives the same values to numbers stored as text"
         )
+
+
+def _note_useless(model: str, scores: Sequence[LeftOutScore]) -> None:
+    """Note that a model does not predict left-out cases better than the class frequencies, where its scores are known."""
+    for score in scores:
+        if not score.better:
+            correct = f"{score.accuracy:.1%} against {score.majority_accuracy:.1%} correct"
+            losses = f"log loss {score.log_loss:.3f} against {score.prior_log_loss:.3f} bits"
+            note(
+                f"{model} does not predict left-out cases measurably better than always {quoted(score.majority)}, the most "
+                f"frequent class: {correct}, {losses}; the columns perhaps tell nothing about the target: see `naivete describe`, "
+                "or compare models with `naivete evaluate`"
+            )
 
 
 def _save(fitted: NetworkClassifier, args: Namespace) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from naivete.variables import Name, Variable
 
 __all__ = [
+    "LARGE",
     "Header",
     "OpenedCases",
     "check_columns",

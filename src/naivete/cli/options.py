@@ -73,6 +73,7 @@ _OPTION_OF: Final[Mapping[str, str]] = {
     **{name: f"--{name}" for name in _SAME_NAME},
     "overwrite": "--force",
     "missing": "--missing-token",
+    "missing='state'": "--missing state",
     "unlabelled='drop'": "--drop-unlabelled",
 }
 _KINDS: Final = ("nominal", "numeric")

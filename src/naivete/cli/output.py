@@ -25,6 +25,7 @@ __all__ = [
     "named",
     "network_text",
     "note",
+    "note_numeric_classes",
     "note_unseen",
     "notes",
     "number",
@@ -35,6 +36,9 @@ __all__ = [
     "text_table",
     "write_text",
 ]
+
+MANY_NUMBERS = 20
+"""A target with more different numbers than this is perhaps a quantity; as many make a column numeric."""
 
 
 def escaped(value: object) -> str:
@@ -133,6 +137,18 @@ class _Notes(logging.Handler):
         if beginning not in self.printed:
             self.printed.add(beginning)
             note(in_options(text))
+
+
+def note_numeric_classes(name: object, classes: Sequence[object]) -> None:
+    """Note that each number of a target with many numbers is a class of its own, as is seldom meant."""
+    numbers = [label for label in classes if isinstance(label, (int, float)) and not isinstance(label, bool)]
+    if len(classes) <= MANY_NUMBERS or len(numbers) < len(classes):
+        return
+    extent = f"{len(numbers):,} different numbers from {min(numbers):,.10g} to {max(numbers):,.10g}"
+    note(
+        f"the target {named(name)} has {extent}, and each is a class of its own, without an order; if it is a quantity, first "
+        "divide it into a few classes (with pandas: pandas.cut) and name that column with --target"
+    )
 
 
 def note_unseen(data: str, rounds: str) -> None:

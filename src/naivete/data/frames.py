@@ -256,7 +256,7 @@ def _finite(name: Name, values: NDArray[np.float64], source: str) -> NDArray[np.
 
 def _infinite(name: Name, row: int, value: Any, source: str) -> str:
     return (
-        f"{source}: column {quoted(name)}, row {row + 1}: {value} is infinity, not a number to learn from; "
+        f"{source}: column {quoted(name)}, row {row + 1}: {value} is infinity, not a finite number; "
         "replace it by a finite value or by a missing one"
     )
 
@@ -375,6 +375,8 @@ def _from_frame(X: Any, source: str, only: Collection[Name] | None) -> Table:
 def _from_series(name: Name, series: Any, nw: Any, source: str) -> Column:
     dtype = series.dtype
     if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        if isinstance(dtype, nw.Categorical) and series.implementation.is_polars():  # its categories are in the order of the rows
+            return _from_text(name, series.to_list())
         return _from_categories(name, series, source)
     if dtype == nw.Boolean:
         values = series.to_list()

@@ -55,7 +55,7 @@ def check_finite(table: Table, columns: Sequence[Column]) -> dict[int, tuple[flo
         if not (-np.inf < low and high < np.inf) and np.isinf(column.values).any():
             row = int(np.argmax(np.isinf(column.values)))
             raise DataError(
-                f"{table.place(row)}: column {quoted(column.name)}: {column.values[row]} is infinity, not a number to learn from; "
+                f"{table.place(row)}: column {quoted(column.name)}: {column.values[row]} is infinity, not a finite number; "
                 "replace it by a finite value or by a missing one"
             )
     return dict(zip(floats, zip(lows.tolist(), highs.tolist(), strict=True), strict=True))

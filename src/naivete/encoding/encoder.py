@@ -15,7 +15,8 @@ from naivete.variables import Name, State, Variable, state_key
 
 if TYPE_CHECKING:
     from naivete.encoding.discretization import Cut
-    from naivete.encoding.unsuitable_columns import Unsuitable
+    from naivete.encoding.text_hints import TextHint
+    from naivete.encoding.unsuitable_columns import RowWeights, Unsuitable
     from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 
 __all__ = ["DENSITIES", "Encoder"]
@@ -142,23 +143,26 @@ class Encoder:
         if isinstance(self.keep, str) or not isinstance(self.keep, (bool, Sequence)):
             raise ParameterError(f"keep={quoted(self.keep)}: pass a list of the names of columns, or True for all")
 
-    def schema(self, counts: ValueCounts) -> tuple[Variable, ...]:
+    def schema(self, counts: ValueCounts, *, row_weights: RowWeights | None = None) -> tuple[Variable, ...]:
         """Return the variables of the columns that were counted; a warning names the columns that are left out.
 
         Parameters
         ----------
         counts : ValueCounts
             The value counts of all columns.
+        row_weights : RowWeights or None, default=None
+            How many rows a weight stands for, in the rules by which columns are left out; by default as the counts show.
 
         Returns
         -------
         tuple of Variable
             The variables, in the order of the columns.
         """
-        from naivete.encoding.unsuitable_columns import warn_unsuitable
+        from naivete.encoding.unsuitable_columns import RowWeights
 
-        unsuitable = self.unsuitable(counts)
-        warn_unsuitable(list(unsuitable.values()))
+        rows = RowWeights.of(counts) if row_weights is None else row_weights
+        unsuitable = self.unsuitable(counts, row_weights=rows)
+        self.warn_about_columns(unsuitable, self.text_hints(counts, row_weights=rows))
         left_out = {name for name, column in unsuitable.items() if column.left_out}
         return tuple(
             [
@@ -167,27 +171,73 @@ class Encoder:
             ]
         )
 
-    def unsuitable(self, counts: ValueCounts) -> dict[Name, Unsuitable]:
+    def unsuitable(self, counts: ValueCounts, *, row_weights: RowWeights | None = None) -> dict[Name, Unsuitable]:
         """Return the columns that carry no information for new rows, by name, without those that are to be kept.
 
         Parameters
         ----------
         counts : ValueCounts
             The value counts of all columns.
+        row_weights : RowWeights or None, default=None
+            How many rows a weight stands for; by default as the counts show.
 
         Returns
         -------
         dict of {str: Unsuitable}
             Why each of these columns is unsuitable.
         """
-        from naivete.encoding.unsuitable_columns import unsuitable
+        from naivete.encoding.unsuitable_columns import RowWeights, unsuitable
 
-        if self.keep is True or isinstance(self.kinds, str):
-            return {}
-        kept = {*(self.keep or ()), *(self.kinds or ())}
-        candidates = [unsuitable(column, self.max_integer_states) for column in counts.columns if column.name not in kept]
+        rows = RowWeights.of(counts) if row_weights is None else row_weights
+        candidates = [unsuitable(column, self.max_integer_states, rows) for column in self._to_judge(counts)]
         with_missing = {column.name for column in counts.columns if self.missing == "state" and column.has_missing}
         return {c.name: c for c in candidates if c is not None and (c.left_out or c.name not in with_missing)}
+
+    def text_hints(self, counts: ValueCounts, *, row_weights: RowWeights | None = None) -> dict[Name, TextHint]:
+        """Return hints at text columns that perhaps hold numbers or signs of missing values, by name, without those to be kept.
+
+        Parameters
+        ----------
+        counts : ValueCounts
+            The value counts of all columns.
+        row_weights : RowWeights or None, default=None
+            How many rows a weight stands for; by default as the counts show.
+
+        Returns
+        -------
+        dict of {str: TextHint}
+            What each of these columns perhaps stands for.
+        """
+        from naivete.encoding.text_hints import text_hint
+        from naivete.encoding.unsuitable_columns import RowWeights
+
+        rows = RowWeights.of(counts) if row_weights is None else row_weights
+        hints = [text_hint(column, rows) for column in self._to_judge(counts)]
+        return {hint.name: hint for hint in hints if hint is not None}
+
+    @staticmethod
+    def warn_about_columns(unsuitable: Mapping[Name, Unsuitable], hints: Mapping[Name, TextHint]) -> None:
+        """Name columns in one warning: those that are left out or have no effect, and the hints at others.
+
+        Parameters
+        ----------
+        unsuitable : dict of {str: Unsuitable}
+            The columns that `unsuitable` returns.
+        hints : dict of {str: TextHint}
+            The hints that `text_hints` returns.
+        """
+        from naivete.encoding.text_hints import columns_with_hints
+        from naivete.encoding.unsuitable_columns import warn_unsuitable
+
+        others = [hint for name, hint in hints.items() if name not in unsuitable]
+        warn_unsuitable(list(unsuitable.values()), columns_with_hints(others) if others else "")
+
+    def _to_judge(self, counts: ValueCounts) -> list[ColumnCounts]:
+        """Return the columns that are neither to be kept nor of a declared kind."""
+        if self.keep is True or isinstance(self.kinds, str):
+            return []
+        kept = {*(self.keep or ()), *(self.kinds or ())}
+        return [column for column in counts.columns if column.name not in kept]
 
     def value_counts(
         self,
@@ -246,7 +296,7 @@ class Encoder:
         if rows and column.empty:
             warn(
                 f"column {quoted(column.name)} has no value in any row and carries no information; "
-                "leave it out (`ignore=`) or fill it in",
+                "remove it (from files: `ignore=`) or fill it in",
                 NaiveteWarning,
             )
         missing, other = self.missing == "state" and column.has_missing, self.unseen == "smooth"

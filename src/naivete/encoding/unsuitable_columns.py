@@ -1,6 +1,7 @@
 """Columns that carry no information for new rows: identifiers, dates and free text, found in their value counts.
 
-The rules look at the values alone, not at the class, and they concern columns with at least `ENOUGH` observed values. See
+The rules look at the values alone, not at the class, and they concern columns with at least `ENOUGH` observed values. A row whose
+weight is a whole number counts as that many rows. Where some weights are not whole numbers, they are divided by their mean. See
 docs/decisions/0019-columns-left-out.md.
 """
 
@@ -15,15 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete._kernels.exact_sums import sums_as_numbers
-from naivete.encoding.value_counts import ColumnCounts
+from naivete._kernels.exact_sums import LimbSums, propagate_carries, sums_as_numbers
+from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 from naivete.errors import UnsuitableColumnWarning, quoted, warn
 from naivete.variables import Name, State
 
-__all__ = ["ENOUGH", "Unsuitable", "unsuitable", "warn_unsuitable"]
+__all__ = [
+    "ENOUGH",
+    "IF_MISSING_COUNTS",
+    "OR_MISSING",
+    "RowWeights",
+    "Unsuitable",
+    "amount_among",
+    "listed",
+    "unsuitable",
+    "warn_unsuitable",
+]
 
 ENOUGH: Final = 50
 """With fewer observed values, different values in all rows are no reason to leave a column out."""
+FEW: Final = 25
+"""Text with at most this many different values is not looked at."""
 NEARLY_UNIQUE: Final = 0.9
 """Text is nearly unique if there are more different values than this share of the observed ones."""
 COMMON: Final = 5
@@ -53,8 +66,10 @@ _OF_ARRAY: Final = re.compile(r"x\d{1,9}")
 _ID: Final = re.compile(r"(?:^|[^a-z])(?:id|uuid|guid)(?:$|[^a-z])|[a-z](?:Id|ID)(?:$|[^a-z])|^(?:ID|Id|UUID|GUID)s?$")
 
 
-OR_MISSING: Final = "a single value or missing; it has an effect only where missing counts as a value, as with `missing='state'`"
+OR_MISSING: Final = "a single value or missing"
 """The reason given for a constant column with missing values."""
+IF_MISSING_COUNTS: Final = f"{OR_MISSING}: it has an effect only where missing counts as a value, as with `missing='state'`"
+"""What messages say once about all constant columns with missing values."""
 
 
 @dataclass(frozen=True)
@@ -78,23 +93,75 @@ class Unsuitable:
         return self.kind != "constant"
 
 
-def unsuitable(column: ColumnCounts, few: int) -> Unsuitable | None:
+@dataclass(frozen=True)
+class RowWeights:
+    """How many rows a weight stands for.
+
+    Parameters
+    ----------
+    mean : the mean weight of the rows if some weights are not whole numbers, else 1: a row of weight 2 counts as two rows.
+    whole : whether all weights are whole numbers.
+    ones : whether all weights are 1.
+    """
+
+    mean: float = 1.0
+    whole: bool = True
+    ones: bool = True
+
+    @classmethod
+    def of(cls, counts: ValueCounts) -> RowWeights:
+        """Return the row weights of these counts."""
+        if not counts.weights:
+            return cls()
+        total = float(sums_as_numbers(counts.weights).sum())
+        if not any(map(_has_fractions, (counts.weights, *(column.weights for column in counts.columns)))):
+            return cls(ones=total == counts.rows)
+        return cls(total / counts.rows if counts.rows > 0 else 1.0, whole=False, ones=False)
+
+    def rows(self, sums: LimbSums) -> Numbers:
+        """Return for how many rows the weight of each value stands; of means without the last digits, which are rounding errors."""
+        weights = np.asarray(sums_as_numbers(sums).sum(axis=1), np.float64)
+        return weights if self.whole else np.round(weights / self.mean, 6)
+
+    def text(self, observed: float, column: ColumnCounts) -> str:
+        """Return the number of rows with an observed value as text; it is estimated where it cannot be counted.
+
+        >>> column = ColumnCounts("x", (), {}, {})
+        >>> RowWeights().text(2500.0, column), RowWeights(0.1, whole=False, ones=False).text(2500.0, column)
+        ('2,500 rows', '2,500 rows')
+        """
+        if self.whole:
+            return f"{observed:,.10g} rows" if self.ones else f"rows of total weight {observed:,.10g}"
+        return f"{'about ' if column.has_missing else ''}{observed:,.0f} rows"
+
+
+def _has_fractions(sums: LimbSums) -> bool:
+    """Whether some of these sums are not whole numbers."""
+    return min(sums) < 0 and any(bool(part.any()) for q, part in propagate_carries(sums).items() if q < 0)
+
+
+EACH_ROW_ONE: Final = RowWeights()
+
+
+def unsuitable(column: ColumnCounts, few: int, row_weights: RowWeights = EACH_ROW_ONE) -> Unsuitable | None:
     """Return why a column carries no information for new rows, None if it may carry some.
 
     Parameters
     ----------
     column : the value counts.
     few : text with at most this many different values is not looked at.
+    row_weights : how many rows a weight stands for.
     """
     distinct = len(column.values)
-    if not distinct or 1 < distinct <= max(few, ENOUGH // 2):
+    if not distinct or 1 < distinct <= max(few, FEW):
         return None
-    weights = sums_as_numbers(column.weights).sum(axis=1).astype(np.float64)
-    observed = float(weights.sum())
+    rows = row_weights.rows(column.weights)
+    observed = float(rows.sum()) if row_weights.whole else round(float(rows.sum()), 3)
     if observed < ENOUGH:
         return None
     if isinstance(column.values, tuple) and distinct > 1:
-        reason = _text(column.name, column.values, observed) or _many_values(column.name, weights, observed)
+        text = row_weights.text(observed, column)
+        reason = _text(column.name, column.values, observed, text) or _many_values(column.name, rows, observed, text)
         amount = None if reason is None or reason.kind != "many values" else _amount(column.name, column.values)
         return amount or reason
     if isinstance(column.name, str) and _OF_ARRAY.fullmatch(column.name):
@@ -102,35 +169,44 @@ def unsuitable(column: ColumnCounts, few: int) -> Unsuitable | None:
     if distinct == 1 and column.level == 0:
         some_missing = bool(sums_as_numbers(column.missing).any())
         return Unsuitable(column.name, "constant", OR_MISSING if some_missing else "a single value")
-    return None if column.kind == "nominal" else _row_numbers(column, weights)  # numbers that somebody declared nominal
+    return None if column.kind == "nominal" else _row_numbers(column, rows, row_weights)  # numbers that somebody declared nominal
 
 
-def _many_values(name: Name, weights: Numbers, observed: float) -> Unsuitable | None:
+def _many_values(name: Name, rows: Numbers, observed: float, text: str) -> Unsuitable | None:
     """Return the reason if nearly all values are different, or if most rows have a value that is rare."""
-    size = f"{len(weights):,} different values in {observed:,.10g} rows"
-    if len(weights) > NEARLY_UNIQUE * observed:
+    size = f"{len(rows):,} different values in {text}"
+    if len(rows) > NEARLY_UNIQUE * observed:
         return Unsuitable(name, "identifier", f"an identifier: {size}")
-    if weights[weights < COMMON].sum() * 2 > observed:
+    if rows[rows < COMMON].sum() * 2 > observed:
         return Unsuitable(name, "many values", f"too few rows for most values: {size}; merge rare values")
     return None
 
 
-def _text(name: Name, states: Sequence[State], observed: float) -> Unsuitable | None:
+def _text(name: Name, states: Sequence[State], observed: float, text: str) -> Unsuitable | None:
     distinct = len(states)
     sample = _sample(states)
     if _share(_DATE, sample) >= ALIKE:
         return Unsuitable(name, "date", "dates or times as text; use parts of them, such as the month, as columns")
-    if distinct > MOST_TEXTS_DIFFER * observed and np.mean([text.count(" ") + 1 for text in sample]) >= WORDS:
-        return Unsuitable(name, "text", f"free text: {distinct:,} different texts in {observed:,.10g} rows")
+    if distinct > MOST_TEXTS_DIFFER * observed and np.mean([example.count(" ") + 1 for example in sample]) >= WORDS:
+        return Unsuitable(name, "text", f"free text: {distinct:,} different texts in {text}")
     return _amount(name, states) if distinct > NEARLY_UNIQUE * observed else None
 
 
 def _amount(name: Name, states: Sequence[State]) -> Unsuitable | None:
     """Return the reason if the texts are numbers, not all of them digits alone, which may be codes."""
+    example = amount_among(states)
+    return (
+        None
+        if example is None
+        else Unsuitable(name, "amount", f"numbers as text, such as {quoted(example)}; convert them to numbers")
+    )
+
+
+def amount_among(states: Sequence[State]) -> str | None:
+    """Return an example if the texts are numbers, not all of them digits alone, which may be codes; None for other texts."""
     sample = _sample(states)
-    marked = any(not text.isdigit() for text in sample)
-    if marked and _share(_AMOUNT, sample) >= ALIKE:
-        return Unsuitable(name, "amount", f"numbers as text, such as {quoted(sample[0])}; convert them to numbers")
+    if not all(text.isdigit() for text in sample) and _share(_AMOUNT, sample) >= ALIKE:
+        return next(text for text in sample if _AMOUNT.fullmatch(text))
     return None
 
 
@@ -143,16 +219,19 @@ def _share(pattern: re.Pattern[str], sample: Sequence[str]) -> float:
     return sum(len(text) <= 40 and pattern.fullmatch(text) is not None for text in sample) / len(sample)
 
 
-def _row_numbers(column: ColumnCounts, weight: Numbers) -> Unsuitable | None:
+def _row_numbers(column: ColumnCounts, rows: Numbers, row_weights: RowWeights) -> Unsuitable | None:
     """Return the reason if the numbers are whole and all different, and fill their range or have the name of an identifier."""
     assert not isinstance(column.values, tuple)
     assert column.tops is not None
     low, high = column.values.astype(np.float64), column.tops.astype(np.float64)
     if len(low) < ENOUGH or not (_whole(low) and _whole(high)):
         return None
-    if (weight > high - low + 1).any():  # some value occurs twice
+    observed, span = float(rows.sum()), float(high[-1] - low[0] + 1)
+    if row_weights.whole and (rows > high - low + 1).any():  # some value occurs twice
         return None
-    observed, span = float(weight.sum()), float(high[-1] - low[0] + 1)
+    if not row_weights.whole and (column.level or len(low) + 0.5 < observed):  # as far as their number shows
+        return None
+    observed = observed if row_weights.whole else float(len(low))
     named = column.level == 0 and isinstance(column.name, str) and _ID.search(column.name) is not None
     if span > DENSE * observed and not named:
         return None
@@ -163,24 +242,34 @@ def _whole(numbers: NDArray[np.float64]) -> bool:
     return bool((numbers == np.floor(numbers)).all())
 
 
-def warn_unsuitable(columns: Sequence[Unsuitable]) -> None:
-    """Name all columns that are left out or have no effect in one warning, with the reasons and with what can be done."""
+def warn_unsuitable(columns: Sequence[Unsuitable], more: str = "") -> None:
+    """Name all columns that are left out or have no effect in one warning, with the reasons and with what can be done.
+
+    Parameters
+    ----------
+    columns : the columns.
+    more : what the warning says about other columns.
+    """
     left_out = [column for column in columns if column.left_out]
     constant = [column for column in columns if not column.left_out]
     parts = []
     if left_out:
         names = tuple(column.name for column in left_out)
-        listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in left_out])
+        with_reasons = listed([f"{quoted(column.name)} ({column.reason})" for column in left_out])
         parts.append(
-            f"left out, since new rows have other values: {listed}; remove these columns, or keep them with "
+            f"columns left out, since new rows have other values: {with_reasons}; remove these columns, or keep them with "
             f"the encoder setting `keep={names[:LISTED]!r}`"
         )
     if constant:
-        listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in constant])
-        parts.append(f"without effect: {listed}")
+        with_reasons = listed([f"{quoted(column.name)} ({column.reason})" for column in constant])
+        some_missing = any(column.reason == OR_MISSING for column in constant)
+        parts.append(f"columns without effect: {with_reasons}" + (f"; {IF_MISSING_COUNTS}" if some_missing else ""))
+    if more:
+        parts.append(more)
     if parts:
-        warn(f"columns {'; columns '.join(parts)}", UnsuitableColumnWarning)
+        warn("; ".join(parts), UnsuitableColumnWarning)
 
 
-def _listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str]) -> str:
+    """Return the first items, and how many more there are."""
     return ", ".join(items[:LISTED]) + (f" and {len(items) - LISTED:,} more" if len(items) > LISTED else "")

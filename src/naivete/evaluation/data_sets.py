@@ -12,9 +12,11 @@ from naivete.data.frames import table_of
 from naivete.data.labelled_table import LabelledTable
 from naivete.data.labels import class_labels, class_name, encode_classes, usable_rows
 from naivete.encoding.encoder import Encoder
-from naivete.encoding.unsuitable_columns import Unsuitable, warn_unsuitable
+from naivete.encoding.text_hints import TextHint
+from naivete.encoding.unsuitable_columns import Unsuitable
 from naivete.errors import DataError, DataTypeError, NaiveteError, ParameterError, quoted
 from naivete.evaluation.protocols import Split
+from naivete.variables import Name
 
 __all__ = ["Data", "Given", "cases_by_name", "cases_of", "lacking", "warn_about_columns"]
 
@@ -101,7 +103,7 @@ def lacking(name: str, cases: LabelledTable, splits: Iterable[Split]) -> str | N
 
 
 def warn_about_columns(models: Iterable[Any], cases: LabelledTable) -> None:
-    """Name the columns that the models leave out because they are unsuitable, in one warning before the work begins.
+    """Name the columns that the models leave out because they are unsuitable, and hints at others, in one warning before the work.
 
     Each training set decides again, without a warning.
     """
@@ -110,7 +112,11 @@ def warn_about_columns(models: Iterable[Any], cases: LabelledTable) -> None:
         encoder = model.checked_encoder() if isinstance(model, NetworkClassifier) else None
         if encoder is not None and encoder not in encoders:
             encoders.append(encoder)
-    unsuitable: dict[Any, Unsuitable] = {}
+    unsuitable: dict[Name, Unsuitable] = {}
+    hints: dict[Name, TextHint] = {}
+    rows = cases.without_zero_weights()
     for encoder in encoders:
-        unsuitable |= encoder.unsuitable(encoder.value_counts(cases.features, np.zeros(len(cases), np.uint8), [0], None))
-    warn_unsuitable(list(unsuitable.values()))
+        counts = encoder.value_counts(rows.features, np.zeros(len(rows), np.uint8), [0], rows.weight)
+        unsuitable |= encoder.unsuitable(counts)
+        hints |= encoder.text_hints(counts)
+    Encoder.warn_about_columns(unsuitable, hints)

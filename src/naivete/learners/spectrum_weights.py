@@ -20,11 +20,12 @@ from naivete.counts.counts import Counts
 from naivete.inference.spectrum_terms import counted_terms, log_normalized, log_prior, structure_terms, write_scores
 from naivete.learners.boosted import cross_fitted_boosting
 from naivete.learners.folds import Folds, folds_of
+from naivete.learners.left_out_score import LeftOutScore, report_score, score_of, scores_wanted
 from naivete.learners.linear import cross_fitted_linear
 from naivete.learners.spectrum_structures import Columns, columns_of, counted_structures, mdl_bins
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
 from naivete.network.spectrum import DEPTHS_OF_TREES, Boosted, Linear, Mixture, Spectrum
-from naivete.variables import Variables
+from naivete.variables import CLASS, Variables
 
 __all__ = ["CrossFitted", "cross_fitted_scores", "weighted_spectrum"]
 
@@ -119,8 +120,11 @@ def weighted_spectrum(
     start = np.zeros(number)
     start[best] = factor
     mixed = mixture and bool(result.members)
-    (coefficients, intercepts), *without_folds = _fitted(terms, labels, folds, penalties, start, held_out=mixed)
+    held_out = mixed or scores_wanted()
+    (coefficients, intercepts), *without_folds = _fitted(terms, labels, folds, penalties, start, held_out=held_out)
     result = replace(result, coefficients=coefficients, intercepts=intercepts)
+    if scores_wanted():
+        report_score(_held_out_score(result, terms, sample, folds, without_folds))
     if not mixed:
         return result
     trees = range(slices.trees.start, slices.trees.stop)
@@ -219,6 +223,21 @@ def _held_out_likelihoods(
     left_out = LeftOut(labels, sample.left_out[folds.case[:rows]])
     likelihoods[:, -1] = np.exp(log_prior(result, rows, left_out))[np.arange(rows), labels]
     return likelihoods
+
+
+def _held_out_score(
+    result: Spectrum, terms: Numbers, sample: Sample, folds: Folds, without_folds: Sequence[tuple[Numbers, Numbers]]
+) -> LeftOutScore | None:
+    """Return how well some rows are predicted by their terms, weighted without their fold; the mixture is fitted to these rows."""
+    rows = min(MIXTURE_ROWS, len(folds.case))
+    cases = folds.case[:rows]
+    labels, left_out = sample.labels[cases], sample.left_out[cases]
+    prior = np.exp(log_prior(result, rows, LeftOut(labels, left_out)))
+    posteriors = np.empty_like(prior)
+    for fold, (coefficients, intercepts) in enumerate(without_folds):
+        test = np.flatnonzero(folds.fold[:rows] == fold)
+        posteriors[test] = np.exp(log_normalized(np.einsum("rct,t->rc", terms[test], coefficients) + intercepts))
+    return score_of(posteriors, prior, labels.astype(np.int64), folds.weight[:rows], left_out, result.variables[CLASS].states)
 
 
 def _temperatures(

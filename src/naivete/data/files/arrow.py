@@ -22,6 +22,7 @@ __all__ = ["KIND", "STATES", "Converter", "check_type", "damage", "is_text", "me
 
 KIND: Final = b"naivete.kind"
 STATES: Final = b"naivete.states"
+_POLARS_CATEGORICAL: Final = b"_PL_CATEGORICAL"
 _WIDEST: Final = 2**53
 
 
@@ -102,7 +103,8 @@ class Converter:
     pa : pyarrow.
     limits : sizes above which the data is refused.
     wide : whether integers of fewer bits are converted to 64 bits.
-    declared : whether a dictionary declares the states; False if texts were read as a dictionary.
+    declared : whether a dictionary declares the states; False if texts were read as a dictionary. The dictionary of a Categorical
+        of polars is in the order of the rows and declares none.
     """
 
     field: Any
@@ -116,7 +118,9 @@ class Converter:
         kind, types = self.field.type, self.pa.types
         self._dictionary: tuple[Any, list[Any]] | None = None  # the last dictionary and its values
         self._kind = _kind(self.field)
-        self._declared_states = (self.field.metadata or {}).get(STATES)
+        metadata = self.field.metadata or {}
+        self.declared = self.declared and not any(key.startswith(_POLARS_CATEGORICAL) for key in metadata)
+        self._declared_states = metadata.get(STATES)
         self._plain = self._declared_states is None and (types.is_integer(kind) or types.is_float64(kind))
 
     def column(self, arrays: Sequence[Any]) -> Column:
