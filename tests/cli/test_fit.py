@@ -264,7 +264,7 @@ def test_a_target_of_many_numbers(run: Run, tmp_path: Path) -> None:
     ages = [17 + i % 68 for i in range(300)]
     file.write_text("x,age,few,text\n" + "".join(f"{age // 20},{age},{age % 20},a{age}\n" for age in ages))
     expected = "naivete: note: the target age has 68 different numbers from 17 to 84, and each is a class of its own"
-    for words in (["fit", file, "--out", out], ["fit", file, "--out", out, "--memory", "1GB"], ["evaluate", file, "--folds", "2"]):
+    for words in (["fit", file, "--out", out], ["fit", file, "--out", out, "--memory", "9GB"], ["evaluate", file, "--folds", "2"]):
         models = ["--models", "nb"] if words[0] == "evaluate" else ["--model", "nb", "--force"]
         err = run(*words, *models, "--target", "age").err
         assert expected in err
@@ -283,7 +283,7 @@ def test_a_model_that_is_no_better_than_the_most_frequent_class(run: Run, tmp_pa
         f"naivete: note: {model} does not predict left-out cases measurably better than always 'no', the most frequent class: "
     )
     words = ["fit", file, "--target", "y", "--out", out, "--force", "--model"]
-    for reading in ([], ["--memory", "1GB"]):
+    for reading in ([], ["--memory", "9GB"]):
         err = run(*words, model, "--ignore", "d", *reading).err
         assert err.startswith(expected)
         assert "% correct, log loss " in err
