@@ -36,7 +36,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "text": np.array(["a", "b", "c", None], object)[(hidden + rng.integers(0, 2, 90)) % 4],
             "whole": (hidden * 2 + rng.integers(0, 3, 90)) % 5,
             "number": np.round(hidden + rng.normal(size=90), 2),
-            "many": [f"v{i % 30}" for i in range(90)],
+            "many": [f"v{i % 12}" for i in range(90)],
             "y": np.array(["no", "yes"])[(hidden + (rng.random(90) < 0.2)) % 2],
             "w": rng.integers(0, 3, 90) / 2,
         }
