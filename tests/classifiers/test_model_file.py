@@ -35,6 +35,7 @@ from hypothesis import strategies as st
 from naivete.classifiers import model_file
 from naivete.classifiers.model_file import FORMAT, Model, model_bytes, model_from_bytes, plain_variable, read_model
 from naivete.errors import FileError, ModelFileError
+from naivete.network.compressed_rows import CompressedRows
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.derived_columns import Hierarchy, Tree
 from naivete.network.network import Network
@@ -136,7 +137,13 @@ def derived_bytes(own: Any) -> Any:
 
 def arrays(cpt: Any) -> list[np.ndarray]:
     sparse, last = levels(cpt)
-    return [array for level in sparse for array in (level.configurations, level.rows)] + [last]
+    return [array for level in sparse for array in (level.configurations, *arrays_of_rows(level.rows))] + [last]
+
+
+def arrays_of_rows(rows: Any) -> list[np.ndarray]:
+    if isinstance(rows, CompressedRows):
+        return [rows.starts, rows.states, rows.values, rows.factors]
+    return [rows]
 
 
 # Saving and loading is the identity

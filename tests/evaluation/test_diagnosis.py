@@ -39,7 +39,7 @@ from naivete.learners.kdb import kdb
 from naivete.learners.naive import naive
 from naivete.network.estimation import estimate
 from naivete.variables import CLASS
-from tests.oracles import joint
+from tests.oracles import joint, weight_left_out
 from tests.strategies import frames, some_cases, structures
 
 quick = settings(deadline=None, max_examples=30)
@@ -152,10 +152,10 @@ def test_leave_one_out_equals_learning_without_the_case(cases: MemoryCases, data
 
 
 def without(cases: MemoryCases, i: int) -> MemoryCases:
-    """The cases without one: of weight above one, less one."""
+    """The cases without one case of this row, or without the row if some weights are not whole numbers."""
     rows = np.arange(len(cases.block))
     weight = np.ones(len(rows)) if cases.block.weight is None else cases.block.weight.copy()
-    weight[i] = max(weight[i] - 1, 0.0)
+    weight[i] -= weight_left_out(weight)[i]
     return MemoryCases(cases.variables, Block(cases.block.codes, weight).take(rows[weight > 0]), cases.has_missing)
 
 
